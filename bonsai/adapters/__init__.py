@@ -1,0 +1,1 @@
+"""The outside, one system each; none imports another."""

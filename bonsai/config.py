@@ -1,0 +1,99 @@
+"""Settings: one table makes the defaults, the checks and the documentation of `bonsai.toml`."""
+
+import tomllib
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from bonsai.errors import Misconfigured
+
+
+class Setting(NamedTuple):
+    """One key of bonsai.toml."""
+
+    default: int | float | bool
+    least: float
+    most: float
+    about: str
+
+
+TABLE: dict[str, dict[str, Setting]] = {
+    "index": {
+        "block_tokens": Setting(500, 100, 5000, "budget of the generated block in MEMORY.md, in tokens"),
+        "overdue_hours": Setting(7, 1, 1000, "a reindex is overdue after so many hours with changes pending"),
+    },
+    "boot": {
+        "max_bytes": Setting(10_000, 1000, 1_000_000, "budget of the whole MEMORY.md, in bytes"),
+        "max_lines": Setting(200, 10, 10_000, "budget of the whole MEMORY.md, in lines"),
+        "hot_bytes": Setting(5_000, 100, 1_000_000, "budget of the hot-state sections, in bytes"),
+    },
+    "general": {
+        "max_age_days": Setting(30, 1, 100_000, "a note in general/ that is older is a violation"),
+        "critical": Setting(5, 1, 100_000, "so many violations make status CRITICAL"),
+    },
+    "reflect": {
+        "general_days": Setting(15, 0, 100_000, "a note in general/ that is older becomes a candidate"),
+        "domain_files": Setting(20, 1, 100_000, "a domain with more notes becomes a candidate"),
+        "domain_tokens": Setting(500, 1, 10_000_000, "a domain with more tokens becomes a candidate"),
+        "file_tokens": Setting(500, 1, 10_000_000, "a note with more tokens becomes a candidate"),
+        "similarity": Setting(0.8, 0.1, 1, "notes that share this part of their lines are near-duplicates"),
+        "max_loss": Setting(0.25, 0, 1, "a run may drop at most this part of a note's or the tree's tokens"),
+    },
+    "purge": {
+        "grace_days": Setting(180, 1, 100_000, "days between archiving a note and its purge"),
+        "ask_over": Setting(20, 0, 1_000_000, "a purge of more files needs --yes"),
+    },
+    "commit": {
+        "lock_seconds": Setting(30, 0, 3600, "how long to wait for another bonsai at work in the workspace"),
+        "max_deleted": Setting(0.3, 0.01, 1, "when a larger part of the notes vanishes at once nothing is committed"),
+    },
+}
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The settings in force; `settings["purge", "grace_days"]`."""
+
+    values: dict[tuple[str, str], int | float | bool]
+
+    def __getitem__(self, key: tuple[str, str]) -> int | float:
+        return self.values[key]
+
+
+def defaults() -> Settings:
+    """The settings of a workspace without bonsai.toml."""
+    return Settings({(part, key): item.default for part, keys in TABLE.items() for key, item in keys.items()})
+
+
+def parse(data: bytes, path: str = "bonsai.toml") -> Settings:
+    """Read bonsai.toml. Raises Misconfigured that names every unknown key and every bad value at once."""
+    try:
+        given = tomllib.loads(data.decode("utf-8-sig"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise Misconfigured(f"not valid TOML: {error}", path=path, hint="Correct the file.") from error
+    values, wrong = dict(defaults().values), []
+    for part, keys in given.items():
+        if part not in TABLE or not isinstance(keys, dict):
+            wrong.append(f"[{part}] is no section (there are {', '.join(TABLE)})")
+            continue
+        for key, value in keys.items():
+            fault = _fault(part, key, value)
+            if fault:
+                wrong.append(fault)
+            else:
+                values[part, key] = value
+    if wrong:
+        raise Misconfigured("; ".join(wrong), path=path, hint="Correct the file, or delete the lines.")
+    return Settings(values)
+
+
+def _fault(part: str, key: str, value: Any) -> str:
+    item = TABLE[part].get(key)
+    if item is None:
+        return f"{part}.{key} is no setting (there are {', '.join(TABLE[part])})"
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return f"{part}.{key} must be a number"
+    if isinstance(item.default, int) and not isinstance(value, int):
+        return f"{part}.{key} must be a whole number"
+    if not item.least <= value <= item.most:
+        return f"{part}.{key} must be between {item.least:g} and {item.most:g}"
+    return ""

@@ -1,0 +1,1 @@
+"""The markdown tree, pure: rules about notes that touch no disk, clock or environment."""

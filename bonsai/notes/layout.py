@@ -1,0 +1,158 @@
+"""Where things stand in a workspace: which path is a note, an index, an archive, a helper file.
+
+Paths are workspace-relative POSIX strings; the rules are those of the README's table of a workspace.
+"""
+
+import re
+import unicodedata
+from dataclasses import dataclass
+from enum import Enum
+
+MEMORY = "memory"
+CONFIG = "bonsai.toml"
+INDEX = "_index.md"
+ARCHIVED = "__DELETE"
+STATE_FILES = frozenset({"_meta.json", "_stats.json", "_reflect_staging.json"})
+PURGE_LOG = "_purge_log.json"
+BACKUP = "MEMORY.md.bak"
+MAX_ASSET = 10 * 1024 * 1024  # bytes: what people keep beside their notes (images, PDFs) is committed up to here
+MAX_PARSED = 1024 * 1024  # bytes: a larger note is listed, its first part alone is read
+
+_BOOT = re.compile(r"MEMORY(?:-([^/]+))?\.md")
+_HELPER = re.compile(
+    r"(?:.*~|.*\.(?:bak|tmp|part|crdownload)|.*\.sw[a-z]|#.*#|\.(?!gitignore$|gitattributes$).*|4913|thumbs\.db)",
+    re.IGNORECASE | re.DOTALL,
+)
+_DAILY = re.compile(r"\d{4}-\d{2}-\d{2}[^/]*\.md")
+
+
+class Kind(Enum):
+    """What a path is to bonsai."""
+
+    NOTE = "note"  # markdown under memory/ that somebody wrote, archives included
+    INDEX = "index"  # generated `_index.md`
+    BOOT = "boot"  # MEMORY.md, MEMORY-<agent>.md
+    CONFIG = "config"  # bonsai.toml
+    STATE = "state"  # operational state, never committed
+    ASSET = "asset"  # another file that is committed with the notes
+    HELPER = "helper"  # swap, temporary and hidden files: never committed, never indexed
+    OUTSIDE = "outside"
+
+
+@dataclass(frozen=True, slots=True)
+class Tree:
+    """One memory tree: the main one (`agent` is "") or that of an agent."""
+
+    agent: str = ""
+
+    @property
+    def memory(self) -> str:
+        """The folder of the tree."""
+        return f"{MEMORY}/agents/{self.agent}" if self.agent else MEMORY
+
+    @property
+    def boot(self) -> str:
+        """The boot file of the tree."""
+        return f"MEMORY-{self.agent}.md" if self.agent else "MEMORY.md"
+
+    @property
+    def domains(self) -> str:
+        """The folder of the domains."""
+        return f"{self.memory}/domains"
+
+    @property
+    def daily(self) -> str:
+        """The folder of the daily notes."""
+        return f"{self.memory}/daily"
+
+    @property
+    def root_index(self) -> str:
+        """The root index."""
+        return f"{self.memory}/{INDEX}"
+
+    def at(self, name: str) -> str:
+        """A path inside the tree's folder."""
+        return f"{self.memory}/{name}"
+
+
+def name_of(path: str) -> str:
+    """The last component."""
+    return path.rpartition("/")[2]
+
+
+def folder_of(path: str) -> str:
+    """Everything before the last component, "" at the root."""
+    return path.rpartition("/")[0]
+
+
+def is_helper_name(name: str) -> bool:
+    """Whether a file or folder of this name is never committed and never indexed."""
+    return bool(_HELPER.fullmatch(name))
+
+
+def kind_of(path: str) -> Kind:
+    """What the file at `path` is, by its name alone."""
+    if path == CONFIG:
+        return Kind.CONFIG
+    if "/" not in path:
+        return Kind.BOOT if _BOOT.fullmatch(path) else Kind.OUTSIDE
+    parts = path.split("/")
+    if parts[0] != MEMORY:
+        return Kind.OUTSIDE
+    name = parts[-1]
+    if name == BACKUP and folder_of(path) == tree_of(path).memory:
+        return Kind.ASSET
+    if any(part.startswith(".") for part in parts[1:-1]) or is_helper_name(name):
+        return Kind.HELPER
+    if name in STATE_FILES and folder_of(path) == tree_of(path).memory:
+        return Kind.STATE
+    if name == INDEX:
+        return Kind.INDEX
+    return Kind.NOTE if name.endswith(".md") else Kind.ASSET
+
+
+def tree_of(path: str) -> Tree:
+    """The tree that a path belongs to; the main one for everything that is no agent's."""
+    parts = path.split("/")
+    if len(parts) == 1:
+        found = _BOOT.fullmatch(path)
+        return Tree(found[1] or "") if found else Tree()
+    if len(parts) > 3 and parts[:2] == [MEMORY, "agents"]:
+        return Tree(parts[2])
+    return Tree()
+
+
+def domain_of(path: str) -> str | None:
+    """The domain of a path below `domains/`, e.g. `business/seo`; None for any other path."""
+    prefix = f"{tree_of(path).domains}/"
+    if not path.startswith(prefix) or "/" not in path[len(prefix) :]:
+        return None
+    return folder_of(path)[len(prefix) :]
+
+
+def is_daily(path: str) -> bool:
+    """Whether a path is a daily note: `daily/…` or `YYYY-MM-DD….md` right in the tree's folder."""
+    tree = tree_of(path)
+    return path.startswith(f"{tree.daily}/") or (
+        folder_of(path) == tree.memory and bool(_DAILY.fullmatch(name_of(path)))
+    )
+
+
+def is_archived(path: str) -> bool:
+    """Whether a note is an archive: its stem ends in `__DELETE`, exactly so."""
+    return path.endswith(f"{ARCHIVED}.md") and kind_of(path) is Kind.NOTE
+
+
+def archived_path(path: str) -> str:
+    """The name of a note once it is archived."""
+    return f"{path.removesuffix('.md')}{ARCHIVED}.md"
+
+
+def live_path(path: str) -> str:
+    """The name that an archive had before."""
+    return f"{path.removesuffix('.md').removesuffix(ARCHIVED)}.md"
+
+
+def fold(path: str) -> str:
+    """The form under which two names clash on some disk: composed and without case."""
+    return unicodedata.normalize("NFC", path).casefold()

@@ -1,0 +1,285 @@
+"""What each verb answers: typed results whose attributes are the keys of its `--json`."""
+
+from dataclasses import dataclass, field, fields, is_dataclass
+from typing import Any, Literal, NamedTuple
+
+from bonsai.notes.problem import Problem
+from bonsai.ports import Commit
+
+Health = Literal["HEALTHY", "WARNING", "CRITICAL"]
+
+
+class Tokens(NamedTuple):
+    """Boot tokens before and after a migrate."""
+
+    before: int
+    after: int
+
+
+@dataclass(slots=True)
+class InitReport:
+    """`init`."""
+
+    workspace: str
+    created: list[str]
+
+
+@dataclass(slots=True)
+class Created:
+    """One note that a migrate made or would make."""
+
+    path: str
+    heading: str
+    tokens: int
+
+
+@dataclass(slots=True)
+class Skipped:
+    """What a migrate left where it is, and why."""
+
+    path: str
+    reason: str
+
+
+@dataclass(slots=True)
+class MigrateReport:
+    """`migrate`; `moved` are the daily notes that changed their place, [from, to]."""
+
+    created: list[Created]
+    skipped: list[Skipped]
+    moved: list[tuple[str, str]]
+    backup: str | None
+    boot_tokens: Tokens
+    commit: str | None
+    dry_run: bool = False
+
+
+@dataclass(slots=True)
+class MoveReport:
+    """`move`; `from_` is `from` in JSON."""
+
+    from_: str
+    to: str
+    links: list[str]
+    commit: str | None
+
+
+@dataclass(slots=True)
+class ReindexReport:
+    """`reindex`; with `--check`, `changed` lists the indexes that are stale."""
+
+    notes: int
+    domains: int
+    tokens: int
+    changed: list[str]
+    problems: list[Problem]
+    stale: bool = False
+
+
+@dataclass(slots=True)
+class CommitReport:
+    """`commit`; `held` are the notes that may not be committed."""
+
+    commit: str | None
+    paths: list[str]
+    held: list[str]
+    problems: list[Problem] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Daemon:
+    """Whether a daemon watches this workspace."""
+
+    running: bool
+    pid: int | None
+
+
+@dataclass(slots=True)
+class StatusReport:
+    """`status`. `archived` counts every archive, `pending_purge` those whose grace is over."""
+
+    status: Health
+    problems: list[Problem]
+    last_reindex: str | None
+    notes: int
+    domains: int
+    total_tokens: int
+    boot_tokens: int
+    general_violations: int
+    pending_purge: int
+    archived: int
+    uncommitted: int
+    blocked: str | None
+    daemon: Daemon
+
+
+@dataclass(slots=True)
+class Candidate:
+    """One thing that a reflection asks about; `hash` is that of the bytes the decision is for ("" for a domain)."""
+
+    file: str
+    domain: str
+    age_days: int
+    tokens: int
+    reason: str
+    hash: str
+    suggest: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class ReflectReport:
+    """`reflect` and `reflect show`."""
+
+    triggered_at: str | None
+    candidates: list[Candidate]
+
+
+@dataclass(slots=True)
+class Decided:
+    """A decision that was applied, or (with a reason) refused."""
+
+    file: str
+    decision: str
+    to: str = ""
+    reason: str = ""
+
+
+@dataclass(slots=True)
+class ApplyReport:
+    """`reflect apply`."""
+
+    applied: list[Decided]
+    refused: list[Decided]
+    commit: str | None
+
+
+@dataclass(slots=True)
+class ArchiveReport:
+    """`archive`: the new paths."""
+
+    archived: list[str]
+    commit: str | None
+
+
+@dataclass(slots=True)
+class RestoreReport:
+    """`restore`: the paths that stand again."""
+
+    restored: list[str]
+    commit: str | None
+
+
+@dataclass(slots=True)
+class Purged:
+    """An archive that was (or would be) deleted."""
+
+    path: str
+    age_days: int
+
+
+@dataclass(slots=True)
+class Waiting:
+    """An archive in its grace period."""
+
+    path: str
+    days_left: int
+
+
+@dataclass(slots=True)
+class PurgeReport:
+    """`purge`."""
+
+    purged: list[Purged]
+    waiting: list[Waiting]
+    commit: str | None
+    dry_run: bool = False
+
+
+@dataclass(slots=True)
+class LogReport:
+    """`log`, newest first."""
+
+    commits: list[Commit]
+
+
+@dataclass(slots=True)
+class Conflict:
+    """A file that an undo could not take back by itself: both versions, nothing changed."""
+
+    path: str
+    now: str
+    wanted: str
+    reason: str
+
+
+@dataclass(slots=True)
+class UndoReport:
+    """`undo`: the run taken back; with `conflicts` nothing was changed."""
+
+    undone: str | None
+    restored: list[str]
+    conflicts: list[Conflict]
+    commit: str | None
+
+
+@dataclass(slots=True)
+class DailyReport:
+    """`daily add` and `daily show`; `text` is the whole daily note."""
+
+    path: str
+    text: str
+    commit: str | None
+
+
+@dataclass(slots=True)
+class Check:
+    """One thing that doctor looked at."""
+
+    name: str
+    ok: bool
+    message: str
+
+
+@dataclass(slots=True)
+class DoctorReport:
+    """`doctor`; `fixed` says in words what was repaired."""
+
+    checks: list[Check]
+    fixed: list[str]
+    problems: list[Problem]
+
+
+@dataclass(slots=True)
+class Hit:
+    """One passage that recall found; `lines` are 1-based and inclusive."""
+
+    path: str
+    lines: tuple[int, int]
+    heading: str
+    title: str
+    text: str
+    score: float
+    why: list[str]
+    tier: str
+
+
+@dataclass(slots=True)
+class RecallReport:
+    """`recall`."""
+
+    query: str
+    hits: list[Hit]
+    fresh: bool
+
+
+def as_json(value: Any) -> Any:
+    """A report as plain JSON values; a trailing underscore of a name is dropped (`from_` → `from`)."""
+    if is_dataclass(value):
+        return {item.name.rstrip("_"): as_json(getattr(value, item.name)) for item in fields(value)}
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return {name: as_json(item) for name, item in zip(value._fields, value, strict=True)}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [as_json(item) for item in value]
+    if isinstance(value, dict):
+        return {key: as_json(item) for key, item in value.items()}
+    return value

@@ -1,0 +1,251 @@
+"""What the passes need from outside. The adapters fulfil these; the tests hold every adapter to the same suite."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, NamedTuple, Protocol
+
+from bonsai.notes.change import Entry, Row, Stat
+
+
+class NoteStore(Protocol):
+    """The workspace's files. Every path is workspace-relative; none leaves it, no symlink is followed.
+
+    Raises NotFound (no such file), Refused (a symlink or `..` in the path), CannotCreate (exists already,
+    name not possible), Busy (the bytes are not those expected), IoFailed (errno of the system, with the path).
+    """
+
+    root: str
+
+    def scan(self, top: str = "") -> list[Entry]:
+        """All entries but folders under `memory/` (or under `top`), and MEMORY*.md (any case) and bonsai.toml."""
+
+    def stat(self, path: str) -> Entry | None:
+        """One entry, None where there is nothing (a folder is nothing)."""
+
+    def exists(self, path: str) -> bool:
+        """Whether anything, a folder too, stands at the path."""
+
+    def read(self, path: str, limit: int = -1) -> bytes:
+        """The bytes of a regular file, at most `limit`."""
+
+    def read_stat(self, path: str, limit: int = -1) -> tuple[bytes, Stat]:
+        """The bytes together with the stat of exactly those bytes (taken from the open file, before and after)."""
+
+    def create(self, path: str, data: bytes, mode: int = 0o100644) -> None:
+        """Write a new file, durable; never lands on an existing one. Makes the folders on the way."""
+
+    def replace(self, path: str, data: bytes, old: bytes) -> None:
+        """Swap the bytes of a file, durable, keeping its mode; a save that a person made meanwhile wins (Busy)."""
+
+    def remove(self, path: str, old: bytes) -> None:
+        """Delete a file whose bytes are `old`; a save that a person made meanwhile wins (Busy)."""
+
+    def generate(self, path: str, data: bytes) -> Stat:
+        """Write a generated file whole, whatever stood there; returns its stat."""
+
+    def discard(self, path: str) -> None:
+        """Delete a generated file, if it is there, and nothing else."""
+
+    def prune(self, folder: str) -> None:
+        """Remove a folder that is empty, and its empty parents, up to (not including) `memory/domains`."""
+
+    def sweep(self) -> None:
+        """Remove the temporary files that a killed run of ours left."""
+
+
+class Journal(Protocol):
+    """The intent log of the runs: what a killed run was about, so that the next one can finish or undo it."""
+
+    def begin(self, intent: Mapping[str, Any], durable: bool = False) -> None:
+        """Note what is about to happen (JSON values only)."""
+
+    def done(self, note: Mapping[str, Any] | None = None) -> None:
+        """Note that it happened, or was taken back."""
+
+    def pending(self) -> dict[str, Any] | None:
+        """The last intent without a `done`, None where there is none (or the log is unreadable)."""
+
+
+class Lock(Protocol):
+    """The one writer lock of a workspace."""
+
+    def __call__(self, timeout: float | None = None) -> AbstractContextManager[None]:
+        """Hold the lock; re-entrant in one process. Raises Busy after `timeout` seconds (default: settings)."""
+
+
+@dataclass(slots=True)
+class Snapshot:
+    """What the cache holds."""
+
+    rows: dict[str, Row] = field(default_factory=dict)
+    meta: dict[str, str] = field(default_factory=dict)
+
+
+class Cache(Protocol):
+    """Derived state of the tree: deletable at any time; damage is set aside and said once."""
+
+    rebuilt: str  # why the cache was thrown away on opening, "" where it was not
+
+    def load(self) -> Snapshot:
+        """Everything; the same object again as long as nobody else wrote. Do not change it: use `save`."""
+
+    def save(self, rows: Iterable[Row], gone: Iterable[str] = (), meta: Mapping[str, str] | None = None) -> None:
+        """Put rows, delete paths, put meta values; the loaded snapshot follows."""
+
+    def clear(self) -> None:
+        """Forget everything."""
+
+    def close(self) -> None:
+        """Release the file."""
+
+
+class RepoState(NamedTuple):
+    """The repository as it is now."""
+
+    exists: bool  # there is a repository at all
+    blocked: str | None  # merge, rebase, cherry-pick, revert, bisect, detached, unmerged, bare, locked, unusable
+    detail: str  # words for the reason
+    index_lock: bool  # somebody's .git/index.lock stands there
+
+
+class Blob(NamedTuple):
+    """A file in a commit."""
+
+    mode: int
+    oid: str
+
+
+class FileChange(NamedTuple):
+    """One path of a commit: `data` None deletes it."""
+
+    path: str
+    data: bytes | None
+    mode: int = 0o100644
+
+
+@dataclass(frozen=True, slots=True)
+class Author:
+    """Who a commit is by; empty fields mean the person's git identity."""
+
+    name: str = ""
+    email: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """One commit of the log that touches the memory. `time` is ISO 8601 with a zone."""
+
+    sha: str
+    time: str
+    author: str
+    subject: str
+    body: str
+    op: str
+    actor: str
+    run: str
+    session: str
+    undoes: str
+    paths: tuple[str, ...]
+    parents: tuple[str, ...]
+
+    @property
+    def message(self) -> str:
+        """The subject."""
+        return self.subject
+
+
+class Rename(NamedTuple):
+    """A change of one path between two commits; `old` "" for an addition, `new` "" for a deletion."""
+
+    old: str
+    new: str
+    old_oid: str
+    new_oid: str
+
+
+class PathTime(NamedTuple):
+    """Commit times (Unix seconds) of a path in HEAD's history."""
+
+    changed: int  # the last commit that changed it
+    named: int  # the last commit that gave it this name (added or renamed to it)
+
+
+class History(Protocol):
+    """git, as the memory of the memory. Paths are workspace-relative also inside a larger repository.
+
+    Raises Misconfigured (no repository), Busy (lock, lost race), IoFailed, NotFound (revision), Unavailable (no git).
+    """
+
+    def state(self) -> RepoState:
+        """Probe the repository now; never raises."""
+
+    def create(self) -> None:
+        """Make a repository at the workspace root."""
+
+    def head(self) -> str:
+        """The commit of HEAD, "" before the first one."""
+
+    def tree(self, commit: str) -> dict[str, Blob]:
+        """All managed files (memory/**, MEMORY*.md, bonsai.toml) of a commit."""
+
+    def tree_changes(self, old: str, new: str) -> dict[str, Blob | None] | None:
+        """Managed paths that differ, with what `new` has (None: nothing). None when `old` is unknown."""
+
+    def blob_id(self, data: bytes) -> str:
+        """git's object id of the bytes, as this repository would name them. Works without a repository (SHA-1)."""
+
+    def read(self, commit: str, path: str) -> bytes:
+        """A file of a commit. Raises NotFound."""
+
+    def blob(self, oid: str) -> bytes:
+        """The bytes of an object. Raises NotFound."""
+
+    def commit(self, changes: Sequence[FileChange], message: str, parent: str, author: Author, now: datetime) -> str:
+        """Make one durable commit on the current branch on top of `parent` (compare-and-swap: Busy when HEAD moved).
+
+        Never touches the person's index. No hook, filter or program of the repository runs.
+        """
+
+    def refresh_index(self, blobs: Mapping[str, Blob | None]) -> dict[str, str] | None:
+        """Bring the person's index in line for just these paths; None when it is locked (try again later).
+
+        Returns the staged blobs that were displaced, {path: object id}.
+        """
+
+    def locks(self) -> list[str]:
+        """Absolute paths of lock files that a killed run of ours could have left."""
+
+    def remove_stale_locks(self, since: float) -> list[str]:
+        """Remove leftovers of our killed git processes: locks younger than `since` (Unix seconds) and crash reports,
+
+        only while no live git process works in this repository. Returns what was removed.
+        """
+
+    def resolve(self, rev: str) -> str:
+        """The commit that a revision names. Raises NotFound."""
+
+    def contains_run(self, run: str, since: str) -> str:
+        """The commit in `since..HEAD` whose Bonsai-Run trailer is `run`, "" where there is none."""
+
+    def log(self, paths: Sequence[str] = (), limit: int = 0, rev: str = "HEAD", follow: bool = False) -> list[Commit]:
+        """Commits newest first in topological order; `paths` empty means all managed paths. `follow`: one path."""
+
+    def changes(self, old: str, new: str, renames: bool = True) -> list[Rename]:
+        """What differs between two commits in the managed paths; `old` "" is the empty tree."""
+
+    def path_times(self, cached: Mapping[str, PathTime], base: str) -> dict[str, PathTime]:
+        """Times of every managed path at HEAD, starting from what was known at commit `base` ("" for nothing)."""
+
+    def ignored(self, paths: Sequence[str]) -> set[str]:
+        """Those that the ignore rules exclude (whether tracked or not)."""
+
+    def filtered(self, paths: Sequence[str]) -> set[str]:
+        """Those with a `filter` attribute (git-crypt, LFS, …): the raw bytes may not be committed."""
+
+    def merge(self, base: bytes, ours: bytes, theirs: bytes) -> tuple[bytes, bool]:
+        """Three-way merge of one text; (result with markers where needed, whether it is clean)."""
+
+    def check(self) -> list[str]:
+        """What fsck finds wrong, a line each; empty when the repository is sound."""

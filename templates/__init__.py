@@ -1,0 +1,1 @@
+"""The templates of every text that bonsai writes into a workspace."""
