@@ -1,0 +1,67 @@
+"""The commands about git: commit, log, undo, restore."""
+
+import click
+
+from bonsai.cli.completion import note_paths
+from bonsai.cli.door import Door, door, located, verb
+from bonsai.errors import Refused
+
+SCREENFUL = 20  # commits that `log` lists for a person who names no number
+
+
+@verb("commit", "bonsai commit\nbonsai commit memory/domains/business/pricing.md")
+@click.argument("paths", metavar="[PATH]...", nargs=-1, shell_complete=note_paths)
+@click.option("--all-deletions", is_flag=True, help="Accept that most of the notes are gone.")
+@door
+def commit(door: Door, paths: tuple[str, ...], all_deletions: bool) -> int:
+    """Commit what was edited by hand, and its indexes. Exit code 77 when a note had to be held back."""
+    from bonsai.cli import render
+
+    with door.workspace() as workspace:
+        report = workspace.commit(*located(workspace, paths), all_deletions=all_deletions)
+    return door.answer(report, render.commit(report), code=Refused.code if report.held else 0)
+
+
+@verb("log", "bonsai log\nbonsai log --limit 5\nbonsai log memory/domains/business/pricing.md")
+@click.argument("path", metavar="[PATH]", required=False, shell_complete=note_paths)
+@click.option("--limit", type=click.IntRange(0), help="So many commits, 0 for all (20; all with --json).")
+@door
+def log(door: Door, path: str | None, limit: int | None) -> int:
+    """List the commits of the memory, or of one note, newest first: who did what, in which run."""
+    from bonsai.cli import render
+
+    most = (0 if door.json else SCREENFUL) if limit is None else limit
+    with door.workspace() as workspace:
+        report = workspace.log(*located(workspace, [path] if path else []), limit=most)
+    return door.answer(report, render.log(report, most))
+
+
+@verb("undo", "bonsai undo\nbonsai undo 5f1c0e7a")
+@click.argument("run", metavar="[RUN]", required=False)
+@door
+def undo(door: Door, run: str | None) -> int:
+    """Take one run back (the last one), keeping what was edited since.
+
+    Where a later edit touches the same lines nothing is changed: both versions are printed, exit code 77.
+    """
+    from bonsai.cli import render
+
+    with door.workspace() as workspace:
+        report = workspace.undo(run)
+    return door.answer(report, render.undo(report), code=Refused.code if report.conflicts else 0)
+
+
+@verb(
+    "restore",
+    """bonsai restore memory/domains/business/old-pricing__DELETE.md
+    bonsai restore memory/domains/business/pricing.md@HEAD~3""",
+)
+@click.argument("path", metavar="PATH[@REV]", shell_complete=note_paths)
+@door
+def restore(door: Door, path: str) -> int:
+    """Bring a note back: archived, purged, or as it was at a revision (byte for byte)."""
+    from bonsai.cli import render
+
+    with door.workspace() as workspace:
+        report = workspace.restore(path)
+    return door.answer(report, render.restore(report))

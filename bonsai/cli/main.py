@@ -1,0 +1,124 @@
+"""The `bonsai` command: finds the command, runs it, turns every error into an exit code and a next step."""
+
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+
+import click
+
+import bonsai
+from bonsai.cli import screen
+from bonsai.cli.door import Door, global_options, utf8
+from bonsai.errors import BonsaiError, IoFailed, Usage
+
+#: Command → module of bonsai.cli, imported when it is asked for: `bonsai --version` costs no more than click.
+COMMANDS = {
+    "init": "tree",
+    "migrate": "tree",
+    "move": "tree",
+    "reindex": "tree",
+    "status": "tree",
+    "doctor": "tree",
+    "recall": "reading",
+    "daily": "reading",
+    "commit": "history",
+    "log": "history",
+    "undo": "history",
+    "restore": "history",
+    "reflect": "pruning",
+    "archive": "pruning",
+    "purge": "pruning",
+    "completion": "completion",
+}
+ALIASES = {"retrieve": "recall"}
+INTERRUPTED = 130  # what shells expect after ^C
+BUG = 70
+
+
+class Commands(click.Group):
+    """The commands, in the order of a working day."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The names, without aliases."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import a command."""
+        name = ALIASES.get(cmd_name, cmd_name)
+        if name not in COMMANDS:
+            return None
+        found: click.Command = getattr(import_module(f"bonsai.cli.{COMMANDS[name]}"), name)
+        return found
+
+
+@click.group(
+    cls=Commands, params=[*global_options(hidden=False)], context_settings={"help_option_names": ["-h", "--help"]}
+)
+@click.version_option(bonsai.__version__, message="bonsai %(version)s")
+def cli() -> None:
+    """The memory of AI agents as markdown files under git, which people edit by hand.
+
+    The workspace is that of -C, else of BONSAI_WORKSPACE, else the nearest folder upwards that holds memory/ or
+    MEMORY.md.
+    """
+
+
+def main() -> None:
+    """The entry point of the command line."""
+    sys.exit(run([utf8(argument) for argument in sys.argv[1:]]))
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run one command line (UTF-8 with surrogate escapes) and return its exit code; never raises."""
+    screen.prepare()
+    try:
+        return int(cli.main(list(arguments), prog_name="bonsai", standalone_mode=False) or 0)
+    except click.exceptions.NoArgsIsHelpError as error:
+        error.show()
+        return Usage.code
+    except click.UsageError as error:
+        return _fail(_usage(error), arguments)
+    except BonsaiError as error:
+        return _fail(error, arguments)
+    except (click.Abort, KeyboardInterrupt):
+        screen.say(["bonsai: stopped"])
+        return INTERRUPTED
+    except OSError as error:
+        return _fail(_io(error), arguments)
+    except Exception as error:  # the one place that may: whatever is left is a bug, and no traceback for it
+        return _fail(_bug(error), arguments)
+
+
+def _usage(error: click.UsageError) -> Usage:
+    command = error.ctx.command_path if error.ctx else "bonsai"
+    return Usage(error.format_message(), hint=f"`{command} --help` shows what it takes.")
+
+
+def _io(error: OSError) -> IoFailed:
+    path = error.filename if isinstance(error.filename, str) else os.fsdecode(error.filename or b"")
+    return IoFailed(error.strerror or str(error), path=path or None, hint="Nothing else was done; try again then.")
+
+
+def _bug(error: Exception) -> BonsaiError:
+    if os.environ.get("BONSAI_DEBUG"):
+        import traceback
+
+        screen.say(traceback.format_exc().rstrip("\n").split("\n"))
+    first_line = str(error).split("\n", 1)[0]
+    return BonsaiError(
+        f"a bug in bonsai: {type(error).__name__}: {first_line}",
+        hint="Your notes are in git. Please report it with the output of the same command under BONSAI_DEBUG=1.",
+    )
+
+
+def _fail(error: BonsaiError, arguments: Sequence[str]) -> int:
+    from bonsai.cli import render
+
+    ours = list(arguments)
+    if "--json" in (ours[: ours.index("--")] if "--" in ours else ours):
+        screen.write_json(
+            {"error": {"code": error.code, "path": error.path, "message": error.cause, "hint": error.hint}}
+        )
+    screen.say(render.error(error))
+    return error.code

@@ -1,0 +1,299 @@
+"""The words of every answer: a report in, lines out. The only place where output is worded.
+
+What the shell scripts of the original print stands in `render_original`.
+"""
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+
+from bonsai.cli.screen import Line, Lines
+from bonsai.errors import BonsaiError
+from bonsai.notes.problem import ORDER, Problem
+from bonsai.passes.reports import (
+    ApplyReport,
+    ArchiveReport,
+    CommitReport,
+    DailyReport,
+    DoctorReport,
+    InitReport,
+    LogReport,
+    MigrateReport,
+    MoveReport,
+    PurgeReport,
+    RecallReport,
+    ReflectReport,
+    ReindexReport,
+    RestoreReport,
+    StatusReport,
+    UndoReport,
+)
+
+RULE = "─" * 30
+STYLE = {"HEALTHY": "bold green", "WARNING": "bold yellow", "CRITICAL": "bold red"}
+COLOUR = {"info": "dim", "warning": "yellow", "critical": "bold red"}
+MOST = 5  # lines of each kind of problem
+PASSAGE = 6  # lines of a passage
+
+
+def error(problem: BonsaiError) -> Lines:
+    """What went wrong, with the path, and what to do next."""
+    yield Line(f"bonsai: {flat(str(problem))}", "bold red")
+    if problem.hint:
+        yield f"  {problem.hint}"
+
+
+def init(report: InitReport) -> Lines:
+    """`init`."""
+    yield f"Workspace: {report.workspace}"
+    yield from (f"  made {flat(path)}" for path in report.created)
+    yield "Next: `bonsai migrate --dry-run` shows how MEMORY.md would be split; `bonsai status` tells how it is."
+
+
+def little(tokens: int) -> Lines:
+    """Before a migrate that is hardly worth it."""
+    yield f"MEMORY.md has about {tokens} tokens: under about 1,000 a split gains little."
+
+
+def keep_question(names: Sequence[str]) -> str:
+    """Before a migrate of a MEMORY.md with the four type sections."""
+    return f"Keep {_join(names)} in MEMORY.md, where every session reads them?"
+
+
+def migrate(report: MigrateReport) -> Lines:
+    """`migrate`: a table of section → note, then the boot tokens."""
+    rows = [(flat(item.heading) or "(before the first heading)", item.path, item.tokens) for item in report.created]
+    yield from _table(rows)
+    yield from (f"moved {flat(old)} → {flat(new)}" for old, new in report.moved)
+    yield from (f"left {flat(item.path)}: {item.reason}" for item in report.skipped)
+    if not (report.created or report.moved):
+        yield "Nothing to migrate."
+        return
+    before, after = report.boot_tokens
+    yield f"Boot tokens: {before} → {after}"
+    if report.dry_run:
+        yield "Nothing was written (--dry-run)."
+        return
+    if report.backup:
+        yield f"The original is in {report.backup}, byte for byte."
+    yield from _committed(report.commit)
+
+
+def move(report: MoveReport) -> Lines:
+    """`move`."""
+    yield f"Moved {flat(report.from_)} → {flat(report.to)}"
+    yield from (f"  links corrected in {flat(path)}" for path in report.links)
+    yield from _committed(report.commit)
+
+
+def reindex(report: ReindexReport, check: bool) -> Lines:
+    """`reindex`."""
+    if check:
+        yield from (f"stale: {flat(path)}" for path in report.changed)
+        yield "The indexes are stale: run `bonsai reindex`." if report.stale else "The indexes are up to date."
+    else:
+        yield from (f"wrote {flat(path)}" for path in report.changed)
+        yield f"Indexed {_count(report.notes, 'note')} in {_count(report.domains, 'domain')} ({report.tokens} tokens)"
+    yield from problems(report.problems)
+
+
+def commit(report: CommitReport) -> Lines:
+    """`commit`."""
+    if report.commit:
+        yield from (f"  {flat(path)}" for path in report.paths)
+        yield from _committed(report.commit)
+    elif not report.held:
+        yield "Nothing to commit."
+    yield from (Line(f"held back: {flat(path)}", "yellow") for path in report.held)
+    yield from problems(report.problems)
+
+
+def status(report: StatusReport, now: datetime, max_age: int) -> Lines:
+    """`status`: the figures, the health, then what is wrong."""
+    yield Line("bonsai status", "bold")
+    yield RULE
+    yield f"Last reindex:  {last_reindex(report, now)}"
+    yield f"Total memory:  {report.total_tokens} tokens across {_count(report.domains, 'domain')}"
+    yield f"Notes:         {report.notes}, {report.archived} archived, {report.uncommitted} with uncommitted edits"
+    yield f"Boot file:     {report.boot_tokens} tokens"
+    yield f"general/ violations: {_count(report.general_violations, 'file')} older than {max_age}d"
+    yield f"Pending purge: {report.pending_purge or 'none'}"
+    if report.blocked:
+        yield Line(f"Commits wait:  {report.blocked}", "yellow")
+    if report.daemon.running:
+        yield f"Daemon:        running (pid {report.daemon.pid})"
+    yield RULE
+    yield Line(f"Status: {report.status}", STYLE[report.status])
+    yield from problems(report.problems)
+
+
+def problems(found: Sequence[Problem]) -> Lines:
+    """Problems, the worst first, those of one kind together, each kind cut after a few."""
+    kinds: dict[str, list[Problem]] = {}
+    for item in sorted(found, key=lambda item: (-ORDER[item.severity], item.code, item.path)):
+        kinds.setdefault(item.code, []).append(item)
+    for code, items in kinds.items():
+        yield ""
+        yield Line(f"{items[0].severity}: {code}", COLOUR[items[0].severity])
+        yield from (f"  {flat(item.path) or '(workspace)'}: {flat(item.message)}" for item in items[:MOST])
+        if len(items) > MOST:
+            yield f"  … {len(items) - MOST} more (--json)"
+
+
+def doctor(report: DoctorReport) -> Lines:
+    """`doctor`."""
+    for check in report.checks:
+        yield Line(f"{'ok  ' if check.ok else 'BAD '} {check.name}: {flat(check.message)}", "" if check.ok else "red")
+    yield from (f"fixed: {flat(words)}" for words in report.fixed)
+    yield from problems(report.problems)
+
+
+def reflect(report: ReflectReport) -> Lines:
+    """`reflect`."""
+    if not report.candidates:
+        yield "Nothing needs a decision."
+        return
+    yield f"{_count(len(report.candidates), 'candidate')} staged in memory/_reflect_staging.json"
+    yield from _candidates(report)
+    yield "Next: put a `decision` (keep, migrate, archive, merge, split) into each candidate of that file, then"
+    yield "`bonsai reflect apply memory/_reflect_staging.json`."
+
+
+def reflect_show(report: ReflectReport) -> Lines:
+    """`reflect show`."""
+    if report.triggered_at is None:
+        yield "No reflection is waiting."
+        return
+    yield f"Staged at {report.triggered_at}"
+    yield from _candidates(report)
+
+
+def reflect_apply(report: ApplyReport) -> Lines:
+    """`reflect apply`."""
+    for item in report.applied:
+        yield f"{item.decision} {flat(item.file)}" + (f" → {flat(item.to)}" if item.to else "")
+    for item in report.refused:
+        yield Line(f"refused: {item.decision} {flat(item.file)}: {flat(item.reason)}", "yellow")
+    if not (report.applied or report.refused):
+        yield "No decisions to apply."
+    yield from _committed(report.commit)
+
+
+def archive(report: ArchiveReport) -> Lines:
+    """`archive`."""
+    yield from (f"Archived: {flat(path)}" for path in report.archived)
+    yield from _committed(report.commit)
+
+
+def restore(report: RestoreReport) -> Lines:
+    """`restore`."""
+    yield from (f"Restored: {flat(path)}" for path in report.restored)
+    yield from _committed(report.commit)
+
+
+def purge(report: PurgeReport) -> Lines:
+    """`purge`."""
+    gone = "Would purge" if report.dry_run else "Purged"
+    yield from (f"{gone}: {flat(item.path)} ({item.age_days} days archived)" for item in report.purged)
+    yield from (f"Waiting: {flat(item.path)} ({_count(item.days_left, 'day')} left)" for item in report.waiting)
+    yield f"{gone} {_count(len(report.purged), 'file')}; {len(report.waiting)} in the grace period."
+    yield from _committed(report.commit)
+
+
+def log(report: LogReport, limit: int) -> Lines:
+    """`log`: one line a commit, its run in the third column."""
+    for item in report.commits:
+        run = item.run or "-"
+        yield f"{item.time}  {item.sha[:10]}  {run:<12}  {item.actor or item.author}  {flat(item.message)}"
+    if not report.commits:
+        yield "No commits."
+    elif len(report.commits) == limit:
+        yield "Older ones: --limit 0"
+
+
+def undo(report: UndoReport) -> Lines:
+    """`undo`: what was taken back, or both versions of what could not be."""
+    if report.conflicts:
+        yield Line("Nothing was changed: later edits touch the same lines.", "yellow")
+        for item in report.conflicts:
+            yield f"{flat(item.path)}: {flat(item.reason)}"
+            yield "--- as it is now"
+            yield from item.now.splitlines()
+            yield "--- as the undo would have it"
+            yield from item.wanted.splitlines()
+        return
+    yield f"Undone: {report.undone}" if report.undone else "Nothing to undo."
+    yield from (f"  {flat(path)}" for path in report.restored)
+    yield from _committed(report.commit)
+
+
+def daily_added(report: DailyReport) -> Lines:
+    """`daily add`."""
+    yield f"Added to {flat(report.path)}"
+    yield from _committed(report.commit)
+
+
+def daily_shown(report: DailyReport) -> Lines:
+    """`daily show`: the note as it is."""
+    return report.text.removesuffix("\n").split("\n") if report.text else [f"{report.path} does not exist yet."]
+
+
+def recall(report: RecallReport, explain: bool) -> Lines:
+    """`recall`: each passage under its place."""
+    for number, hit in enumerate(report.hits, start=1):
+        first, last = hit.lines
+        title = " › ".join(dict.fromkeys(flat(part) for part in (hit.title, hit.heading) if part))
+        yield Line(f"{number}. {flat(hit.path)}:{first}-{last}  {title}", "bold")
+        text = [line for line in hit.text.splitlines() if line.strip()]
+        yield from (f"   {line}" for line in text[:PASSAGE])
+        if len(text) > PASSAGE:
+            yield f"   … {len(text) - PASSAGE} more lines"
+        if explain:
+            yield Line(f"   score {hit.score:.3f}: {flat(', '.join(hit.why))}", "dim")
+    if not report.hits:
+        yield "Nothing found."
+
+
+def last_reindex(report: StatusReport, now: datetime) -> str:
+    """`2h 15m ago (2026-03-15T06:00:00Z)`; never negative, also where the clock went back."""
+    if not report.last_reindex:
+        return "never"
+    try:
+        minutes = max(0, int((now - datetime.fromisoformat(report.last_reindex)).total_seconds() // 60))
+    except (ValueError, TypeError):  # a state file that somebody edited
+        return flat(report.last_reindex)
+    hours, days = minutes // 60, minutes // 1440
+    age = f"{days}d {hours % 24}h" if days else f"{hours}h {minutes % 60}m" if hours else f"{minutes}m"
+    return f"{age} ago ({report.last_reindex})"
+
+
+def flat(text: str) -> str:
+    """A name or a message on one line, whatever it holds."""
+    return " ".join(text.split("\n")).strip() if "\n" in text else text
+
+
+def _candidates(report: ReflectReport) -> Iterator[str]:
+    for item in report.candidates:
+        yield f"  {flat(item.file)}  ({item.age_days}d, {item.tokens} tokens): {flat(item.reason)}"
+
+
+def _committed(sha: str | None) -> Iterator[Line]:
+    if sha:
+        yield Line(f"Commit {sha[:10]}", "dim")
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def _join(names: Sequence[str]) -> str:
+    return f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else "".join(names)
+
+
+def _table(rows: Sequence[tuple[str, str, int]]) -> Iterator[str]:
+    if not rows:
+        return
+    from rich.cells import cell_len  # a CJK heading is two cells a character
+
+    width = min(50, max(cell_len(heading) for heading, _, _ in rows))
+    for heading, path, tokens in rows:
+        yield f"{heading}{' ' * max(0, width - cell_len(heading))} → {flat(path)}  (~{tokens} tokens)"

@@ -1,0 +1,148 @@
+"""The commands about the shape of the tree: init, migrate, move, reindex, status, doctor."""
+
+from typing import TYPE_CHECKING
+
+import click
+
+from bonsai.cli import screen
+from bonsai.cli.door import Door, door, located, native, verb
+
+if TYPE_CHECKING:
+    from bonsai.workspace import Workspace
+
+LITTLE = 1000  # boot tokens below which splitting MEMORY.md gains little
+STYLES = click.Choice(["bonsai", "original"])
+style_option = click.option("--style", type=STYLES, default="bonsai", hidden=True, help="Word it as the scripts did.")
+EXIT_OF = {"HEALTHY": 0, "WARNING": 1, "CRITICAL": 2}
+
+
+@verb("init", "bonsai init\nbonsai init ~/workspace")
+@click.argument("folder", metavar="[DIR]", default="")
+@door
+def init(door: Door, folder: str) -> int:
+    """Make a workspace, or adopt a folder that already holds memory/.
+
+    Makes a git repository where there is none. Notes that are there stay as they are.
+    """
+    from bonsai.cli import render
+    from bonsai.workspace import Workspace
+
+    report = Workspace.init(native(folder or door.folder) or ".", agent=door.agent)
+    return door.answer(report, render.init(report))
+
+
+@verb(
+    "migrate",
+    """bonsai migrate --dry-run
+    bonsai migrate --keep User,Feedback
+    bonsai migrate memory/domains/general/pricing.md business""",
+)
+@click.argument("what", metavar="[FILE DOMAIN]", nargs=-1)
+@click.option("--dry-run", is_flag=True, help="Show the table of sections and write nothing.")
+@click.option("--keep", metavar="NAMES", help="Headings that stay in MEMORY.md, separated by commas.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@style_option
+@door
+def migrate(door: Door, what: tuple[str, ...], dry_run: bool, keep: str | None, yes: bool, style: str) -> int:
+    """Split MEMORY.md into notes, one for each section; with FILE DOMAIN, move a note.
+
+    The original is kept byte for byte in memory/MEMORY.md.bak, and `bonsai undo` takes it all back. A second run
+    changes nothing.
+    """
+    from bonsai.cli import render
+
+    if len(what) == 2:
+        return _move(door, what[0], what[1], style)
+    if what:
+        raise click.UsageError("migrate takes either nothing, or FILE and DOMAIN.")
+    with door.workspace() as workspace:
+        kept = [name.strip() for name in (keep or "").split(",") if name.strip()]
+        if not dry_run:
+            kept += _ask(door, workspace, keep is None, yes)
+        report = workspace.migrate(keep=kept, dry_run=dry_run)
+    return door.answer(report, render.migrate(report))
+
+
+def _ask(door: Door, workspace: "Workspace", undecided: bool, yes: bool) -> list[str]:
+    """Talk about a first migrate before it is done; returns the sections to keep. Raises click.Abort."""
+    from bonsai.cli import render
+
+    tokens, types, first = workspace.outlook()
+    if not first:
+        return []
+    if tokens < LITTLE:
+        screen.say(render.little(tokens))
+        if door.may_ask(yes) and not screen.confirm("Split it all the same?", default=True):
+            raise click.Abort
+    if types and undecided and door.may_ask(yes) and screen.confirm(render.keep_question(types), default=True):
+        return list(types)
+    return []
+
+
+@verb(
+    "move",
+    """bonsai move memory/domains/general/pricing.md business
+    bonsai move pricing.md business/seo""",
+)
+@click.argument("file", metavar="FILE")
+@click.argument("domain", metavar="DOMAIN")
+@style_option
+@door
+def move(door: Door, file: str, domain: str, style: str) -> int:
+    """Move a note to another domain; links to it keep working."""
+    return _move(door, file, domain, style)
+
+
+def _move(door: Door, file: str, domain: str, style: str) -> int:
+    from bonsai.cli import render, render_original
+
+    with door.workspace() as workspace:
+        report = workspace.move(*located(workspace, [file]), domain)
+        lines = list(render.move(report))
+        if style == "original":  # the script ran the reindex script at the end, and printed its line
+            lines += render_original.reindex(workspace.reindex())
+    return door.answer(report, lines)
+
+
+@verb("reindex", "bonsai reindex\nbonsai reindex --check")
+@click.option("--check", is_flag=True, help="Write nothing; exit 1 when an index is stale.")
+@click.option("--full", is_flag=True, help="Read every note again, whatever the cache says.")
+@style_option
+@door
+def reindex(door: Door, check: bool, full: bool, style: str) -> int:
+    """Write the indexes and the block in MEMORY.md that differ from the notes. Commits nothing."""
+    from bonsai.cli import render, render_original
+
+    with door.workspace() as workspace:
+        report = workspace.reindex(check=check, full=full)
+    words = render_original.reindex(report) if style == "original" else render.reindex(report, check)
+    return door.answer(report, words, code=int(check and report.stale))
+
+
+@verb("status", "bonsai status\nbonsai status --json")
+@style_option
+@door
+def status(door: Door, style: str) -> int:
+    """Tell how healthy the memory is, as found now. Exit code: 0 healthy, 1 warning, 2 critical."""
+    from bonsai.cli import render, render_original
+
+    with door.workspace() as workspace:
+        report = workspace.status()
+        now, max_age = workspace.now(), int(workspace.settings["general", "max_age_days"])
+    if style == "original":
+        code = EXIT_OF[render_original.health(report)]
+        return door.answer(report, render_original.status(report, now, max_age), code)
+    return door.answer(report, render.status(report, now, max_age), EXIT_OF[report.status])
+
+
+@verb("doctor", "bonsai doctor\nbonsai doctor --fix\nbonsai doctor --unlock")
+@click.option("--fix", is_flag=True, help="Repair what can be repaired without losing anything.")
+@click.option("--unlock", is_flag=True, help="Remove a git lock that a program that is gone has left.")
+@door
+def doctor(door: Door, fix: bool, unlock: bool) -> int:
+    """Check the workspace, its repository and bonsai's own files. Exit code 1 when a check fails."""
+    from bonsai.cli import render
+
+    with door.workspace() as workspace:
+        report = workspace.doctor(fix=fix, unlock=unlock)
+    return door.answer(report, render.doctor(report), code=int(not all(check.ok for check in report.checks)))
