@@ -27,7 +27,10 @@ def commit(door: Door, paths: tuple[str, ...], all_deletions: bool) -> int:
 @click.option("--limit", type=click.IntRange(0), help="So many commits, 0 for all (20; all with --json).")
 @door
 def log(door: Door, path: str | None, limit: int | None) -> int:
-    """List the commits of the memory, or of one note, newest first: who did what, in which run."""
+    """List the commits of the memory, or of one note.
+
+    Newest first: when, who, what, and the run that `bonsai undo` takes.
+    """
     from bonsai.cli import render
 
     most = (0 if door.json else SCREENFUL) if limit is None else limit
@@ -40,9 +43,9 @@ def log(door: Door, path: str | None, limit: int | None) -> int:
 @click.argument("run", metavar="[RUN]", required=False)
 @door
 def undo(door: Door, run: str | None) -> int:
-    """Take one run back (the last one), keeping what was edited since.
+    """Take one run back, keeping later edits.
 
-    Where a later edit touches the same lines nothing is changed: both versions are printed, exit code 77.
+    Without RUN that is the last one. Where a later edit touches the same lines nothing is changed: both versions are printed, exit code 77.
     """
     from bonsai.cli import render
 
@@ -59,7 +62,10 @@ def undo(door: Door, run: str | None) -> int:
 @click.argument("path", metavar="PATH[@REV]", shell_complete=note_paths)
 @door
 def restore(door: Door, path: str) -> int:
-    """Bring a note back: archived, purged, or as it was at a revision (byte for byte)."""
+    """Bring a note back.
+
+    An archive or a purged file returns as the note it was; PATH@REV as it was at that revision, byte for byte.
+    """
     from bonsai.cli import render
 
     with door.workspace() as workspace:

@@ -9,7 +9,7 @@ import click
 
 import bonsai
 from bonsai.cli import screen
-from bonsai.cli.door import Door, global_options, utf8
+from bonsai.cli.door import global_options, utf8
 from bonsai.errors import BonsaiError, IoFailed, Usage
 
 #: Command → module of bonsai.cli, imported when it is asked for: `bonsai --version` costs no more than click.
@@ -53,7 +53,9 @@ class Commands(click.Group):
 
 
 @click.group(
-    cls=Commands, params=[*global_options(hidden=False)], context_settings={"help_option_names": ["-h", "--help"]}
+    cls=Commands,
+    params=[*global_options(hidden=False)],
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.version_option(bonsai.__version__, message="bonsai %(version)s")
 def cli() -> None:

@@ -23,7 +23,10 @@ from bonsai.errors import BadData
 @click.pass_context
 @door
 def reflect(door: Door, context: click.Context, style: str) -> int:
-    """Stage what needs a decision (old, large and similar notes) in memory/_reflect_staging.json."""
+    """Stage the notes that need a decision.
+
+    Old, large and similar notes, and large domains, go into memory/_reflect_staging.json.
+    """
     from bonsai.cli import render, render_original
 
     if context.invoked_subcommand:
@@ -88,7 +91,10 @@ def _decisions(file: str) -> dict[str, Any]:
 @click.option("--reason", default="", metavar="TEXT", help="Why, for those who find it later.")
 @door
 def archive(door: Door, files: tuple[str, ...], reason: str) -> int:
-    """Archive notes: they get the suffix __DELETE, leave the indexes, and are purged after 180 days."""
+    """Archive notes.
+
+    They get the suffix __DELETE, leave the indexes, and are purged when the grace period (180 days) is over.
+    """
     from bonsai.cli import render
 
     with door.workspace() as workspace:
@@ -102,7 +108,10 @@ def archive(door: Door, files: tuple[str, ...], reason: str) -> int:
 @style_option
 @door
 def purge(door: Door, dry_run: bool, yes: bool, style: str) -> int:
-    """Delete archives whose grace period is over, and log it. They stay in git: `bonsai restore`."""
+    """Delete archives whose grace period is over.
+
+    Each is named in memory/_purge_log.json and stays in git: `bonsai restore` brings it back.
+    """
     from bonsai.cli import render, render_original
 
     with door.workspace() as workspace:

@@ -18,8 +18,11 @@ from bonsai.cli.door import Door, Verb, VerbGroup, door, verb
 @click.option("--type", "type_", default="", metavar="T", help="Only notes of this type, e.g. feedback.")
 @click.option("--explain", is_flag=True, help="Say why each passage was found.")
 @door
-def recall(door: Door, query: tuple[str, ...], limit: int, domain: str, type_: str, explain: bool) -> int:
-    """Find the passages that answer a question best, each with its file and lines."""
+def recall(door: Door, query: tuple[str, ...], *, limit: int, domain: str, type_: str, explain: bool) -> int:
+    """Find the passages that answer a question.
+
+    The best first, each with its file and lines.
+    """
     from bonsai.cli import render
 
     with door.workspace() as workspace:
@@ -46,7 +49,7 @@ def daily(door: Door, context: click.Context) -> int:
 @click.argument("text", metavar="TEXT", nargs=-1, required=True)
 @door
 def add(door: Door, text: tuple[str, ...]) -> int:
-    """Append a line to today's note; `-` reads the text from stdin."""
+    """Append to today's note; `-` reads stdin."""
     from bonsai.cli import render
 
     entry = sys.stdin.buffer.read().decode("utf-8", "surrogateescape") if text == ("-",) else " ".join(text)

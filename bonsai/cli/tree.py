@@ -20,7 +20,7 @@ EXIT_OF = {"HEALTHY": 0, "WARNING": 1, "CRITICAL": 2}
 @click.argument("folder", metavar="[DIR]", default="")
 @door
 def init(door: Door, folder: str) -> int:
-    """Make a workspace, or adopt a folder that already holds memory/.
+    """Make a workspace, or adopt a folder.
 
     Makes a git repository where there is none. Notes that are there stay as they are.
     """
@@ -43,10 +43,10 @@ def init(door: Door, folder: str) -> int:
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @style_option
 @door
-def migrate(door: Door, what: tuple[str, ...], dry_run: bool, keep: str | None, yes: bool, style: str) -> int:
-    """Split MEMORY.md into notes, one for each section; with FILE DOMAIN, move a note.
+def migrate(door: Door, what: tuple[str, ...], *, dry_run: bool, keep: str | None, yes: bool, style: str) -> int:
+    """Split MEMORY.md into notes; with FILE DOMAIN, move a note.
 
-    The original is kept byte for byte in memory/MEMORY.md.bak, and `bonsai undo` takes it all back. A second run
+    Each section becomes a note; the original is kept byte for byte in memory/MEMORY.md.bak, and `bonsai undo` takes it all back. A second run
     changes nothing.
     """
     from bonsai.cli import render
@@ -110,7 +110,10 @@ def _move(door: Door, file: str, domain: str, style: str) -> int:
 @style_option
 @door
 def reindex(door: Door, check: bool, full: bool, style: str) -> int:
-    """Write the indexes and the block in MEMORY.md that differ from the notes. Commits nothing."""
+    """Write the indexes that differ from the notes.
+
+    That is each _index.md and the block in MEMORY.md. Commits nothing.
+    """
     from bonsai.cli import render, render_original
 
     with door.workspace() as workspace:
@@ -123,7 +126,7 @@ def reindex(door: Door, check: bool, full: bool, style: str) -> int:
 @style_option
 @door
 def status(door: Door, style: str) -> int:
-    """Tell how healthy the memory is, as found now. Exit code: 0 healthy, 1 warning, 2 critical."""
+    """Tell how healthy the memory is now. Exit code: 0 healthy, 1 warning, 2 critical."""
     from bonsai.cli import render, render_original
 
     with door.workspace() as workspace:
@@ -140,7 +143,7 @@ def status(door: Door, style: str) -> int:
 @click.option("--unlock", is_flag=True, help="Remove a git lock that a program that is gone has left.")
 @door
 def doctor(door: Door, fix: bool, unlock: bool) -> int:
-    """Check the workspace, its repository and bonsai's own files. Exit code 1 when a check fails."""
+    """Check the workspace and its repository. Exit code 1 when a check fails."""
     from bonsai.cli import render
 
     with door.workspace() as workspace:
