@@ -5,6 +5,7 @@ Paths are workspace-relative POSIX strings; the rules are those of the README's 
 
 import re
 import unicodedata
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 
@@ -15,6 +16,7 @@ ARCHIVED = "__DELETE"
 STATE_FILES = frozenset({"_meta.json", "_stats.json", "_reflect_staging.json"})
 PURGE_LOG = "_purge_log.json"
 BACKUP = "MEMORY.md.bak"
+TEMPORARY = ".bonsai-"  # how the names of our temporary files begin
 MAX_ASSET = 10 * 1024 * 1024  # bytes: what people keep beside their notes (images, PDFs) is committed up to here
 MAX_PARSED = 1024 * 1024  # bytes: a larger note is listed, its first part alone is read
 
@@ -83,6 +85,24 @@ def name_of(path: str) -> str:
 def folder_of(path: str) -> str:
     """Everything before the last component, "" at the root."""
     return path.rpartition("/")[0]
+
+
+def path_fault(path: str) -> str:
+    """Why a text cannot be the path of something in a workspace, "" where it can."""
+    try:
+        path.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        return "a name that cannot be written as UTF-8"
+    if "\0" in path:
+        return "a NUL character in the name"
+    if path.startswith("/"):
+        return "an absolute path"
+    for part in path.split("/"):
+        if part in {"", ".", ".."}:
+            return f"{part!r} is no name of a file or folder"
+        if part.casefold() == ".git":  # a note that lands in a repository's own folder can make it run programs
+            return "a path inside .git"
+    return ""
 
 
 def is_helper_name(name: str) -> bool:
@@ -156,3 +176,20 @@ def live_path(path: str) -> str:
 def fold(path: str) -> str:
     """The form under which two names clash on some disk: composed and without case."""
     return unicodedata.normalize("NFC", path).casefold()
+
+
+def short(path: str) -> str:
+    """A path as a commit subject names it: `business/pricing`; control characters cannot break the line."""
+    name = path.removeprefix(f"{MEMORY}/").removeprefix("domains/").removesuffix(".md")
+    return printable(name)
+
+
+def printable(text: str) -> str:
+    """Text without control characters and broken surrogates."""
+    return "".join(char if char.isprintable() else "?" for char in text)
+
+
+def listed(paths: Sequence[str], most: int = 3) -> str:
+    """Some paths in a subject: `business/pricing, general/todo and 3 more`."""
+    more = f" and {len(paths) - most} more" if len(paths) > most else ""
+    return ", ".join(map(short, paths[:most])) + more

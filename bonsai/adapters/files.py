@@ -1,0 +1,388 @@
+"""NoteStore on a POSIX file system.
+
+A path is walked folder by folder from the workspace's root, each opened relative to the one before and never through a
+symlink. So `..`, an absolute path, or a folder that somebody swaps for a symlink between check and use cannot lead
+outside. Names go to the system as bytes (UTF-8, with surrogates for what is none), so an ASCII locale, as cron has it,
+makes no difference.
+"""
+
+import os
+import re
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+from bonsai.adapters import displaced
+from bonsai.adapters.displaced import sync_folder, temp_name, told, write_new
+from bonsai.errors import Busy, NotFound, Refused
+from bonsai.notes.change import Entry, EntryKind, Stat
+from bonsai.notes.layout import CONFIG, MEMORY, folder_of, name_of, path_fault, tree_of
+
+FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
+DEEPEST = 64  # folders below memory/; deeper ones are reported, not entered: each level holds a file descriptor
+
+_BOOT = re.compile(r"memory(?:-[^/]+)?\.md", re.IGNORECASE)
+_NOTHING = Stat(0, 0, 0, 0, 0o100644)
+
+
+class Files:
+    """The files of the workspace at `root` (its real path: the workspace folder itself may be a symlink)."""
+
+    def __init__(self, root: str) -> None:
+        self.root = os.path.realpath(root)
+
+    @staticmethod
+    def find_workspace(start: str) -> str | None:
+        """The nearest folder, from `start` upwards, that holds `memory/` or MEMORY.md."""
+        folder = os.path.realpath(start)
+        while True:
+            if _is_workspace(folder):
+                return folder
+            above = os.path.dirname(folder)
+            if above == folder:
+                return None
+            folder = above
+
+    # -- looking ---------------------------------------------------------------------------------------------
+
+    def scan(self, top: str = "") -> list[Entry]:
+        """All entries but folders, see the port. One stat a file, none follows a symlink, none blocks."""
+        found: list[Entry] = []
+        if not top:
+            with told(""), self._folder("", "") as root:
+                _scan_root(root, found)
+        with suppress(NotFound), told(top or MEMORY), self._folder(top or MEMORY, top or MEMORY) as folder:
+            _scan(folder, f"{top or MEMORY}/", DEEPEST, found)
+            return found
+        entry = self.stat(top or MEMORY)
+        return [*found, entry] if entry else found
+
+    def stat(self, path: str) -> Entry | None:
+        """One entry, None where there is nothing or a folder."""
+        info = self._look(path)
+        if info is None or stat.S_ISDIR(info.st_mode):
+            return None
+        return Entry(path, _kind(info.st_mode), _stat(info))
+
+    def exists(self, path: str) -> bool:
+        """Whether anything, a folder too, stands at the path."""
+        return self._look(path) is not None
+
+    def read(self, path: str, limit: int = -1) -> bytes:
+        """The bytes of a regular file, at most `limit`."""
+        with told(path), self._file(path) as (fd, info):
+            return _pour(fd, info.st_size, limit)
+
+    def read_stat(self, path: str, limit: int = -1) -> tuple[bytes, Stat]:
+        """The bytes with the stat of exactly those bytes.
+
+        A file that changes all the while comes with the stat from before its last read, which a later look finds
+        outdated.
+        """
+        with told(path), self._file(path) as (fd, info):
+            before = _stat(info)
+            data = _pour(fd, before.size, limit)
+            for _ in range(3):
+                after = _stat(os.fstat(fd))
+                if after == before:
+                    break
+                os.lseek(fd, 0, os.SEEK_SET)
+                before, data = after, _pour(fd, after.size, limit)
+            return data, before
+
+    # -- notes: durable, and never over what a person saved ----------------------------------------------------
+
+    def create(self, path: str, data: bytes, mode: int = 0o100644) -> None:
+        """Write a new file, durable; never lands on an existing one. Makes the folders on the way."""
+        with told(path, making=True), self._parent(path, make=True) as (folder, name):
+            temp, bits = temp_name(), 0o777 if mode & 0o100 else 0o666
+            os.close(write_new(folder, temp, data, bits, sync=True))
+            try:
+                displaced.link(folder, temp, folder, name)
+            except displaced.NoHardLinks:
+                os.close(write_new(folder, name, data, bits, sync=True))
+            finally:
+                with suppress(OSError):
+                    os.unlink(temp, dir_fd=folder)
+            try:
+                sync_folder(folder)
+            except OSError:
+                with suppress(OSError):  # reported as failed, so it must not be there
+                    os.unlink(name, dir_fd=folder)
+                raise
+
+    def replace(self, path: str, data: bytes, old: bytes) -> None:
+        """Swap the bytes of a file, durable, keeping its mode; a save that a person made meanwhile wins (Busy)."""
+        with told(path), self._parent(path) as (folder, name):
+            with self._file_in(folder, name, path) as (fd, was):
+                if _pour(fd, was.st_size, -1) != old:
+                    raise _changed(path)
+            if not displaced.replace(folder, name, data, old, was):
+                raise _changed(path)
+
+    def remove(self, path: str, old: bytes) -> None:
+        """Delete a file whose bytes are `old`; a save that a person made meanwhile wins (Busy)."""
+        with told(path), self._parent(path) as (folder, name):
+            with self._file_in(folder, name, path) as (fd, was):
+                if _pour(fd, was.st_size, -1) != old:
+                    raise _changed(path)
+            if not displaced.remove(folder, name, old):
+                raise _changed(path)
+
+    # -- generated files: whole, not durable (they can be made again) ---------------------------------------------
+
+    def generate(self, path: str, data: bytes) -> Stat:
+        """Write a generated file whole, whatever stood there; returns its stat. A symlink or a folder is refused."""
+        with told(path, making=True), self._parent(path, make=True, sync=False) as (folder, name):
+            with suppress(FileNotFoundError):
+                if not stat.S_ISREG(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode):
+                    raise Refused("not a regular file, but bonsai generates one here", path=path, hint="Move it away.")
+            temp = temp_name()
+            fd = write_new(folder, temp, data, 0o644)
+            try:
+                os.rename(temp, name, src_dir_fd=folder, dst_dir_fd=folder)
+                return _stat(os.fstat(fd))  # after the rename, which sets ctime on many file systems
+            except OSError:
+                with suppress(OSError):
+                    os.unlink(temp, dir_fd=folder)
+                raise
+            finally:
+                os.close(fd)
+
+    def discard(self, path: str) -> None:
+        """Delete a generated file, if it is there, and nothing else."""
+        with suppress(NotFound), told(path), self._parent(path) as (folder, name):
+            if stat.S_ISREG(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode):
+                os.unlink(name, dir_fd=folder)
+
+    # -- tidying: what cannot be tidied is left --------------------------------------------------------------------
+
+    def prune(self, folder: str) -> None:
+        """Remove a folder that is empty, and its empty parents; `memory`, a tree's folder and its domains stay."""
+        while folder not in {"", MEMORY, tree_of(f"{folder}/x").memory, tree_of(f"{folder}/x").domains}:
+            try:
+                with self._parent(folder) as (above, name):
+                    os.rmdir(name, dir_fd=above)
+            except OSError:
+                return
+            folder = folder_of(folder)
+
+    def sweep(self) -> None:
+        """Remove what a killed run of ours left beside the notes; a note that it had set aside is put back.
+
+        The caller holds the writer lock: nobody else's temporary files are about.
+        """
+        with suppress(NotFound), told(""), self._folder("", "") as root:
+            displaced.sweep(root)
+        with suppress(NotFound, OSError), self._folder(MEMORY, MEMORY) as folder:
+            _sweep(folder, DEEPEST)
+
+    # -- walking ---------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def _folder(self, folder: str, path: str, make: bool = False, sync: bool = True) -> Iterator[int]:
+        """A descriptor of a folder, reached without a symlink. Raises OSError, and Refused with `path`.
+
+        The root is opened anew each time (a microsecond): a workspace that was replaced is noticed at once.
+        """
+        if folder and (fault := path_fault(folder)):
+            raise Refused(fault, path=path)
+        fd = _enter(None, os.fsencode(self.root), self.root)
+        try:
+            for part in _raw(folder).split(b"/") if folder else ():
+                try:
+                    below = _enter(fd, part, path)
+                except FileNotFoundError:
+                    if not make:
+                        raise
+                    with suppress(FileExistsError):
+                        os.mkdir(part, dir_fd=fd)
+                    if sync:
+                        sync_folder(fd)
+                    below = _enter(fd, part, path)
+                os.close(fd)
+                fd = below
+            yield fd
+        finally:
+            os.close(fd)
+
+    @contextmanager
+    def _parent(self, path: str, make: bool = False, sync: bool = True) -> Iterator[tuple[int, bytes]]:
+        """The folder that holds a path, and the name in it."""
+        if fault := path_fault(path):
+            raise Refused(fault, path=path)
+        with self._folder(folder_of(path), path, make, sync) as folder:
+            yield folder, _raw(name_of(path))
+
+    @contextmanager
+    def _file(self, path: str) -> Iterator[tuple[int, os.stat_result]]:
+        """A regular file, open for reading, and its stat."""
+        with self._parent(path) as (folder, name), self._file_in(folder, name, path) as opened:
+            yield opened
+
+    @contextmanager
+    def _file_in(self, folder: int, name: bytes, path: str) -> Iterator[tuple[int, os.stat_result]]:
+        # Without O_NONBLOCK a named pipe in the tree would make us wait for a writer for ever.
+        fd = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=folder)
+        try:
+            info = os.fstat(fd)
+            if stat.S_ISDIR(info.st_mode):
+                raise NotFound("a folder, not a file", path=path)
+            if not stat.S_ISREG(info.st_mode):
+                raise Refused("not a regular file", path=path)
+            yield fd, info
+        finally:
+            os.close(fd)
+
+    def _look(self, path: str) -> os.stat_result | None:
+        with suppress(NotFound), told(path), self._parent(path) as (folder, name):
+            return os.stat(name, dir_fd=folder, follow_symlinks=False)
+        return None
+
+
+def ensure_private(root: str) -> str:
+    """Make `.bonsai/`, which only its owner can look into and git never sees; returns its path.
+
+    Raises Refused where somebody else could write in it (a symlink, another owner, world-writable), IoFailed.
+    """
+    path = os.path.join(root, ".bonsai")
+    with told(".bonsai"):
+        with suppress(FileExistsError):
+            os.mkdir(path, 0o700)
+        fd = _enter(None, os.fsencode(path), ".bonsai")
+        try:
+            info = os.fstat(fd)
+            if os.geteuid() not in {0, info.st_uid}:
+                raise Refused("belongs to another user", path=".bonsai", hint="Move it away, or give it to this user.")
+            if info.st_mode & stat.S_IWOTH:
+                raise Refused("anybody can write in it", path=".bonsai", hint="Run: chmod 700 .bonsai")
+            _ignore_all(fd)
+        finally:
+            os.close(fd)
+    return path
+
+
+def _ignore_all(folder: int) -> None:
+    """A .gitignore that keeps the folder out of everybody's `git add`; an empty one (power loss) counts as none."""
+    with suppress(FileNotFoundError):
+        if os.stat(b".gitignore", dir_fd=folder, follow_symlinks=False).st_size:
+            return
+    temp = temp_name()
+    os.close(write_new(folder, temp, b"*\n", 0o600))
+    os.rename(temp, b".gitignore", src_dir_fd=folder, dst_dir_fd=folder)
+
+
+def _is_workspace(folder: str) -> bool:
+    memory = os.path.join(folder, MEMORY)
+    if not (os.path.isdir(memory) or os.path.islink(memory) or os.path.lexists(os.path.join(folder, "MEMORY.md"))):
+        return False
+    # A domain that is called `memory` makes no workspace of the folder around it.
+    inside = f"/{MEMORY}/domains/" in f"{folder}/"
+    return not inside or os.path.isdir(os.path.join(folder, ".bonsai"))
+
+
+def _raw(path: str) -> bytes:
+    return path.encode("utf-8", "surrogateescape")
+
+
+def _name(name: str) -> str:
+    """A name that the system decoded with its locale, in our way: UTF-8 whatever the locale says."""
+    return name if name.isascii() else os.fsencode(name).decode("utf-8", "surrogateescape")
+
+
+def _enter(above: int | None, name: bytes, path: str) -> int:
+    """Open a folder. Raises Refused for a symlink, which the system reports as ENOTDIR or ELOOP, and OSError."""
+    try:
+        return os.open(name, FOLDER, dir_fd=above)
+    except OSError:
+        with suppress(OSError):
+            if stat.S_ISLNK(os.stat(name, dir_fd=above, follow_symlinks=False).st_mode):
+                link = name.decode("utf-8", "surrogateescape")
+                raise Refused(f"{link} is a symlink, which bonsai does not follow", path=path) from None
+        raise
+
+
+def _pour(fd: int, size: int, limit: int) -> bytes:
+    """Read an open file to its end, at most `limit` bytes where that is not negative; `size` is what to expect."""
+    parts, left = [], limit if limit >= 0 else -1
+    while left:
+        want = size + 1 if left < 0 else left
+        part = os.read(fd, want)
+        parts.append(part)
+        if len(part) < want:  # of a regular file a short read is the end
+            break
+        left = left - len(part) if left > 0 else left
+    return parts[0] if len(parts) == 1 else b"".join(parts)
+
+
+def _stat(info: os.stat_result) -> Stat:
+    mode = 0o100755 if info.st_mode & 0o100 else 0o100644
+    return Stat(info.st_size, info.st_mtime_ns, info.st_ctime_ns, info.st_ino, mode)
+
+
+def _kind(mode: int) -> EntryKind:
+    if stat.S_ISREG(mode):
+        return "file"
+    return "symlink" if stat.S_ISLNK(mode) else "special"
+
+
+def _changed(path: str) -> Busy:
+    return Busy("was saved by somebody else meanwhile", path=path, hint="That save was kept. Run the command again.")
+
+
+def _scan_root(root: int, found: list[Entry]) -> None:
+    with os.scandir(root) as entries:
+        for entry in entries:
+            if _BOOT.fullmatch(entry.name) or entry.name == CONFIG:
+                with suppress(FileNotFoundError):
+                    info = entry.stat(follow_symlinks=False)
+                    if not stat.S_ISDIR(info.st_mode):
+                        found.append(Entry(_name(entry.name), _kind(info.st_mode), _stat(info)))
+
+
+def _scan(folder: int, prefix: str, depth: int, found: list[Entry]) -> None:
+    """Add what stands in an open folder and below; `prefix` is its path with a slash. Raises OSError for itself."""
+    folders = []
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            name = entry.name
+            try:
+                if entry.is_dir(follow_symlinks=False):
+                    if not name.startswith("."):
+                        folders.append(name)
+                    continue
+                info = entry.stat(follow_symlinks=False)
+            except FileNotFoundError:
+                continue
+            except OSError:
+                found.append(Entry(f"{prefix}{_name(name)}", "unreadable", _NOTHING))
+                continue
+            found.append(Entry(f"{prefix}{_name(name)}", _kind(info.st_mode), _stat(info)))
+    for name in folders:
+        path = f"{prefix}{_name(name)}"
+        try:
+            below = os.open(os.fsencode(name), FOLDER, dir_fd=folder)
+        except FileNotFoundError:
+            continue
+        except OSError:
+            found.append(Entry(path, "unreadable", _NOTHING))
+            continue
+        try:
+            if depth:
+                _scan(below, f"{path}/", depth - 1, found)
+            else:
+                found.append(Entry(path, "unreadable", _NOTHING))
+        except OSError:
+            found.append(Entry(path, "unreadable", _NOTHING))
+        finally:
+            os.close(below)
+
+
+def _sweep(folder: int, depth: int) -> None:
+    for name in displaced.sweep(folder) if depth else ():
+        with suppress(OSError):
+            below = os.open(name, FOLDER, dir_fd=folder)
+            try:
+                _sweep(below, depth - 1)
+            finally:
+                os.close(below)
