@@ -1,8 +1,32 @@
 """What the indexes, status and the passes need to know of a note, from one scan of its lines."""
 
+import re
+import unicodedata
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta, timezone
 
-from bonsai.notes.problem import Problem
+from bonsai.notes import links as note_links
+from bonsai.notes.layout import MAX_PARSED
+from bonsai.notes.note import Value, conflicted, lines, parse
+from bonsai.notes.problem import Problem, problem
+
+MAX_LEAD = 250  # characters
+
+_CJK = re.compile(
+    "[\u1100-\u11ff\u3041-\u30ff\u3130-\u318f\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7ff"
+    "\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff]+"
+)
+_ANSI = re.compile(r"\x1b(?:\[[0-?]{0,64}[ -/]{0,8}[@-~]|\][^\x07\x1b]{0,256}(?:\x07|\x1b\\))")
+_COMMENT_MARK = re.compile(r"<!-*|-->")
+_HEADING = re.compile(r" {0,3}(#{1,6})(?:[ \t]+|$)")
+_RULER = re.compile(r"[-=*_|:+. \t]+$")
+_FENCE = re.compile(r"(`{3,}|~{3,})")
+_MARKER = re.compile(r"(?:<<<<<<<|=======|>>>>>>>|\|{7})(?: |$)")
+_MARKS = re.compile(r"(?:[-*+]|\d{1,9}[.)]|#{1,6}|\[[ xX]\]|>)(?:[ \t]+|$)|>")
+_DATE = re.compile(
+    r"(\d{4})-(\d{1,2})-(\d{1,2})"
+    r"(?:(?:[Tt]|[ \t]{1,8})(\d{1,2}):(\d{2})(?::(\d{2})(?:[.,]\d{1,9})?)?[ \t]{0,8}(Z|z|[+-]\d{1,2}(?::?\d{2})?)?)?"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,3 +45,212 @@ class Summary:
     links: tuple[str, ...]  # targets of relative links and `[[wiki]]` links, as written
     problems: tuple[Problem, ...]
     held: bool  # conflict markers: may not be committed
+
+
+def summarise(path: str, data: bytes, size: int) -> Summary:
+    """Sum up a note of `size` bytes; `data` is all of it, or the first part of one that is larger than MAX_PARSED."""
+    note = parse(data)
+    problems: list[Problem] = []
+    whole = _decoded(path, data, len(data) < size, problems)
+    held = "<<<<<<<" in whole and conflicted(whole)
+    if held:
+        what = "There are conflict markers in it: decide between the two sides, then delete the markers."
+        problems.append(problem("conflict-markers", path, what))
+    if note.fault:
+        problems.append(Problem(note.fault.code, note.fault.severity, path, note.fault.message))
+    if size > MAX_PARSED:
+        what = f"It has {size:,} bytes, more than {MAX_PARSED:,}; only the first part is read: split it."
+        problems.append(problem("too-large", path, what))
+    fields = note.fields
+    dates = {key: _date(path, key, fields.get(key), problems) for key in ("created", "updated", "archived")}
+    body = whole if not note.body_start else _text(data, note.body_start)
+    heading, line = _first_lines(whole if note.prose_start == 0 else _text(data, note.prose_start))
+    title = clean(_words(fields.get("title"))) or heading
+    tokens = count_tokens(whole)
+    return Summary(
+        title=title,
+        lead=clean(_words(fields.get("description"))) or line or title,
+        tokens=tokens if size <= len(data) or not data else tokens * size // len(data),
+        blank=note.block is None and not whole.strip(),
+        dated=max(dates["created"], dates["updated"], key=_instant),
+        archived=dates["archived"],
+        type=_type(fields),
+        key=_words(fields.get("key")),
+        names=_names(fields, title),
+        links=note_links.targets(body),
+        problems=tuple(problems),
+        held=held,
+    )
+
+
+def count_tokens(text: str) -> int:
+    """An estimate: four characters make a token, a CJK character (kana, han, hangul) makes one."""
+    if text.isascii():
+        return len(text) // 4
+    wide = sum(map(len, _CJK.findall(text)))
+    return wide + (len(text) - wide) // 4
+
+
+def clean(text: str, limit: int = MAX_LEAD) -> str:
+    """One line that is safe to print anywhere: no control, escape, zero-width or bidi character, no HTML comment
+    mark, white space collapsed, at most `limit` characters.
+    """
+    text = text[: limit * 8]
+    if not text.isprintable():
+        text = _ANSI.sub("", text)
+        text = "".join([char if char.isprintable() else _instead(char) for char in text])
+    if "<!" in text or "-->" in text:  # a space in between, lest the halves of two marks make a new one
+        text = _COMMENT_MARK.sub(" ", text)
+    text = " ".join(text.split())
+    return text if len(text) <= limit else f"{text[: limit - 1].rstrip()}…"
+
+
+def _instead(char: str) -> str:
+    return " " if unicodedata.category(char) in ("Cc", "Zs", "Zl", "Zp") and char != "\0" else ""
+
+
+def _text(data: bytes, start: int) -> str:
+    return data[start:].decode("utf-8", "replace").replace("\0", "")
+
+
+def _decoded(path: str, data: bytes, cut: bool, problems: list[Problem]) -> str:
+    """The whole text without NUL and BOM. Notes what is wrong with its bytes."""
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        text = data.decode("utf-8", "replace")
+        if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+            problems.append(problem("not-utf8", path, "It is UTF-16: save it as UTF-8."))
+            return text.replace("\0", "")
+        if not cut or error.start < len(data) - 3:
+            line = data.count(b"\n", 0, error.start) + 1
+            problems.append(problem("not-utf8", path, f"Line {line} is not UTF-8: save it as UTF-8."))
+    if "\0" in text:
+        problems.append(
+            problem("binary", path, "It holds NUL bytes, perhaps from a crash: take an older version back.")
+        )
+        text = text.replace("\0", "")
+    return text.removeprefix("\ufeff")
+
+
+def _words(value: Value) -> str:
+    """A field as one text; the items of a list are joined, so that no list is ever shown as code."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, list):
+        return ", ".join(word for item in value if (word := _words(item)))
+    return ""
+
+
+def _type(fields: dict[str, Value]) -> str:
+    nested = fields.get("metadata")
+    found = fields.get("type") or (nested.get("type") if isinstance(nested, dict) else None)
+    return found.strip() if isinstance(found, str) else ""
+
+
+def _names(fields: dict[str, Value], title: str) -> tuple[str, ...]:
+    found = [title, _words(fields.get("name"))]
+    for key in ("aliases", "alias"):
+        value = fields.get(key)
+        found += [_words(item) for item in value] if isinstance(value, list) else [_words(value)]
+    return tuple(dict.fromkeys(name.strip() for name in found if name.strip()))
+
+
+def _first_lines(text: str) -> tuple[str, str]:
+    """The first heading and the first line that says something, code only where there is nothing else."""
+    heading = lead = code = fence = ""
+    comment = False
+    rows = lines(text)
+    for at, row in enumerate(rows):
+        said = row.strip()
+        if not said:
+            continue
+        if comment or said.startswith("<!--"):
+            comment, said = _after_comment(said, comment)
+            if comment or not said:
+                continue
+        mark = _FENCE.match(said) if said[0] in "`~" else None
+        if fence:
+            if mark and said.startswith(fence) and not said.strip(fence[0]):
+                fence = ""
+            else:
+                code = code or clean(said)
+            continue
+        if mark:
+            fence = mark[1]
+            continue
+        if said[0] == "#" and (found := _HEADING.match(row)):
+            heading = heading or clean(row[found.end() :].strip().rstrip("#"))
+        elif _RULER.match(said) or _MARKER.match(said):
+            continue
+        elif _is_underlined(rows, at):
+            heading = heading or clean(said)
+        else:
+            lead = lead or clean(_without_marks(said))
+        if heading and lead:
+            break
+    return heading, lead or code or heading
+
+
+def _after_comment(said: str, inside: bool) -> tuple[bool, str]:
+    """Whether the comment goes on after the line, and what stands behind its end."""
+    end = said.find("-->", 0 if inside else 4)
+    return (True, "") if end < 0 else (False, said[end + 3 :].strip())
+
+
+def _is_underlined(rows: list[str], at: int) -> bool:
+    """Whether the next line makes a setext heading of this one."""
+    below = rows[at + 1].strip() if at + 1 < len(rows) else ""
+    if below[:1] not in ("=", "-") or below.strip(below[0]):
+        return False
+    return not rows[at].startswith(("    ", "\t")) and not _MARKS.match(rows[at].strip())
+
+
+def _without_marks(said: str) -> str:
+    """The line without list, quote, heading and checkbox marks in front."""
+    at = 0
+    while found := _MARKS.match(said, at):
+        at = found.end()
+    return said[at:]
+
+
+def _date(path: str, key: str, value: Value, problems: list[Problem]) -> str:
+    """The date of a field as ISO 8601, "" where there is none or it is unusable."""
+    if value is None or value == "":
+        return ""
+    found = _DATE.fullmatch(value.strip()) if isinstance(value, str) and len(value) < 64 else None
+    try:
+        if found:
+            return _iso(found)
+    except ValueError:  # the 30th of February
+        pass
+    what = f"`{key}: {clean(_words(value), 40)}` is no date: write it as 2026-03-04."
+    problems.append(problem("bad-date", path, what))
+    return ""
+
+
+def _iso(found: re.Match[str]) -> str:
+    year, month, day = int(found[1]), int(found[2]), int(found[3])
+    if found[4] is None:
+        return datetime(year, month, day).strftime("%Y-%m-%d").rjust(10, "0")
+    moment = datetime(year, month, day, int(found[4]), int(found[5]), int(found[6] or 0))
+    if zone := found[7]:
+        moment = moment.replace(tzinfo=_zone(zone))
+    return moment.isoformat()
+
+
+def _zone(text: str) -> timezone:
+    if text in "Zz":
+        return UTC
+    digits = text[1:].replace(":", "")
+    hours, minutes = (int(digits[:-2]), int(digits[-2:])) if len(digits) > 2 else (int(digits), 0)
+    offset = timedelta(hours=hours, minutes=minutes)
+    return timezone(-offset if text[0] == "-" else offset)
+
+
+def _instant(iso: str) -> float:
+    """Seconds for comparing two dates; a date without a zone is taken as UTC, none at all is the earliest."""
+    if not iso:
+        return float("-inf")
+    moment = datetime.fromisoformat(iso)
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
