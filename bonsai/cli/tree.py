@@ -46,8 +46,8 @@ def init(door: Door, folder: str) -> int:
 def migrate(door: Door, what: tuple[str, ...], *, dry_run: bool, keep: str | None, yes: bool, style: str) -> int:
     """Split MEMORY.md into notes; with FILE DOMAIN, move a note.
 
-    Each section becomes a note; the original is kept byte for byte in memory/MEMORY.md.bak, and `bonsai undo` takes it all back. A second run
-    changes nothing.
+    Each section becomes a note; the original is kept byte for byte in memory/MEMORY.md.bak, and `bonsai undo` takes it
+    all back. A second run changes nothing.
     """
     from bonsai.cli import render
 

@@ -1,0 +1,113 @@
+"""The house keeps its shape: imports go one way, each package has one door, modules stay small and say what they do."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+TOP = Path(__file__).resolve().parents[1]
+MODULES = {
+    str(path.relative_to(TOP / "bonsai").with_suffix("")): path for path in sorted((TOP / "bonsai").rglob("*.py"))
+}
+#: What each room may import from bonsai, besides itself.
+ALLOWED = {
+    "errors": [],
+    "config": ["errors"],
+    "notes": ["errors", "config"],
+    "ports": ["notes", "errors"],
+    "adapters": ["ports", "notes", "errors"],
+    "passes": ["ports", "notes", "errors", "config"],
+    "run": ["passes", "ports", "notes", "errors", "config"],
+    "workspace": ["run", "adapters", "passes", "ports", "notes", "errors", "config"],
+    "cli": ["workspace", "passes/reports", "notes/problem", "notes/layout", "errors", "config"],
+    "__init__": ["workspace"],
+    "__main__": ["cli"],
+}
+#: Third-party package → the only place that may import it.
+DOORS = {
+    "frontmatter": "notes/note",
+    "yaml": "notes/note",
+    "markdown_it": "notes/note",
+    "git": "adapters/git_",
+    "filelock": "adapters/lock",
+    "sqlite3": "adapters/",
+    "subprocess": "adapters/",
+    "fcntl": "adapters/",
+    "click": "cli/",
+    "rich": "cli/",
+}
+#: Nouns know the rules and touch nothing.
+OUTSIDE = {"os", "pathlib", "time", "subprocess", "logging", "shutil", "tempfile", "socket", "sqlite3"}
+FORBIDDEN = {"utils", "util", "helpers", "common", "misc", "base", "manager", "managers"}
+
+
+def imports(path: Path) -> Iterator[tuple[str, int]]:
+    """Every module that a file imports anywhere in it (types too), and the level of a relative import."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from ((alias.name, 0) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield node.module or "", node.level
+            if (node.module or "").split(".")[0] == "bonsai":
+                yield from ((f"{node.module}.{alias.name}", 0) for alias in node.names)
+
+
+def room(name: str) -> str:
+    return name.partition("/")[0]
+
+
+def is_inside(name: str, places: list[str]) -> bool:
+    return any(name == place or name.startswith(f"{place}/") for place in places)
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_imports_go_one_way(name: str) -> None:
+    here = room(name)
+    assert here in ALLOWED, f"{name}: a new room needs a line in ALLOWED and in ARCHITECTURE.md"
+    for imported, level in imports(MODULES[name]):
+        assert not level, f"{name}: relative import"
+        target = imported.removeprefix("bonsai.").replace(".", "/")
+        if imported.startswith("bonsai.") and (target in MODULES):
+            assert is_inside(target, [here, *ALLOWED[here]]), f"{name} imports {imported}"
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_each_package_has_one_door(name: str) -> None:
+    for imported, _ in imports(MODULES[name]):
+        door = DOORS.get(imported.split(".")[0])
+        assert door is None or name.startswith(door), f"{name} imports {imported}; its door is {door}"
+
+
+@pytest.mark.parametrize("name", [name for name in MODULES if room(name) in ("notes", "errors", "config", "ports")])
+def test_nouns_touch_nothing(name: str) -> None:
+    touched = {imported.split(".")[0] for imported, _ in imports(MODULES[name])} & OUTSIDE
+    assert not touched, f"{name} imports {touched}"
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_modules_are_small_and_say_what_they_do(name: str) -> None:
+    text = MODULES[name].read_text(encoding="utf-8")
+    assert ast.get_docstring(ast.parse(text)), f"{name} has no docstring"
+    assert text.count("\n") <= 400, f"{name} has {text.count(chr(10))} lines"
+    assert not FORBIDDEN & set(name.split("/")), f"{name}: name it after what it does"
+
+
+def test_architecture_names_every_module() -> None:
+    text = (TOP / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (`.*?) \|", text, re.M)
+    assert len(rows) > 10
+    named = set()
+    for row in rows:
+        place = ""
+        for word in re.findall(r"`([^`]+)`", row):
+            path = word if "/" in word else f"{place}{word}"
+            place = path[: path.rfind("/") + 1]
+            named.add(path.rstrip("/"))
+    missing = [name for name in MODULES if not name.endswith("__") and not is_inside(name, sorted(named))]
+    assert not missing, f"ARCHITECTURE.md has no row for {missing}"
+    wrong = [
+        name for name in named if not ((TOP / "bonsai" / name).exists() or name in MODULES or (TOP / name).exists())
+    ]
+    assert not wrong, f"ARCHITECTURE.md names {wrong}, which are not there"
