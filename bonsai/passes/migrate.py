@@ -1,0 +1,215 @@
+"""Split MEMORY.md into notes of their domains: the plan. Nothing is summarised, cut or overwritten."""
+
+import re
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import date, timedelta
+
+from bonsai.errors import BadData, Usage
+from bonsai.notes import boot as boot_file
+from bonsai.notes.boot import HOT_NAMES, TYPE_NAMES
+from bonsai.notes.change import Drop, Put
+from bonsai.notes.layout import BACKUP, Tree, fold, folder_of, is_archived, name_of
+from bonsai.notes.note import conflict_line, set_fields
+from bonsai.notes.split import Section, split
+from bonsai.notes.summary import count_tokens
+from bonsai.notes.taxonomy import DATES, GENERAL, classify, slug, unique
+from bonsai.passes.reports import Created, Skipped
+
+_LOOSE = re.compile(r"\d{4}-[^/]*\.md|[^/]*-progress[^/]*\.md", re.DOTALL)
+_ATX = re.compile(rb" {0,3}#{1,6}(?:[ \t\r\n]|\Z)")
+
+
+@dataclass(frozen=True, slots=True)
+class Migration:
+    """What a migrate would do. The caller writes MEMORY.md: it splices the block into `boot`."""
+
+    puts: tuple[Put, ...]
+    drops: tuple[Drop, ...]
+    created: list[Created]
+    skipped: list[Skipped]
+    moved: list[tuple[str, str]]
+    backup: str | None  # where the original goes, None where it is there already or there is none
+    rest: bytes  # what stays in MEMORY.md outside the block
+    boot: bytes  # MEMORY.md without what leaves it; untouched, its block included, where nothing leaves
+
+
+def plan(
+    boot: bytes,
+    *,
+    tree: Tree,
+    has_backup: bool,
+    keep: Collection[str],
+    taken: Collection[str],
+    loose: Mapping[str, bytes],
+    today: date,
+) -> Migration:
+    """Plan the migrate of one boot file.
+
+    Args:
+        boot: the bytes of MEMORY.md.
+        has_backup: whether an earlier migrate left MEMORY.md.bak; then hot sections stay where they are.
+        keep: headings of sections that stay; case does not matter.
+        taken: every path that stands on disk or in HEAD.
+        loose: the files right in the folder of the tree, path → bytes; daily notes among them move to `daily/`.
+        today: the local day; its daily note and yesterday's stay where agents look for them.
+
+    Raises BadData for conflict markers, Usage for a name in `keep` that is no heading.
+    """
+    _refuse_conflict(boot, tree)
+    outside = boot_file.strip(boot)
+    frontmatter, sections = split(outside)
+    _refuse_unknown(keep, sections)
+    staying = {_key(name) for name in (*keep, *(HOT_NAMES if has_backup else ()))}
+    titled = has_backup and boot_file.current(boot) is not None
+    stays = [
+        not section.data.strip() or _key(section.heading) in staying or (titled and number == 0 and section.bare)
+        for number, section in enumerate(sections)
+    ]
+    names = _Names(tree, taken)
+    backup = tree.at(BACKUP) if outside.strip() and not has_backup else None
+    puts = [Put(backup, outside)] if backup else []
+    created = []
+    for section in (section for section, stay in zip(sections, stays, strict=True) if not stay):
+        path = names.for_section(section)
+        data = _typed(section)
+        puts.append(Put(path, data))
+        created.append(Created(path, _printable(section.heading), count_tokens(data.decode("utf-8", "replace"))))
+    skipped = [
+        Skipped(tree.boot, f"the section {_printable(section.heading)!r} stays in it")
+        for section, stay in zip(sections, stays, strict=True)
+        if stay and not section.bare
+    ]
+    moves, left = _moves(loose, tree, names, today)
+    puts += [Put(new, loose[old]) for old, new in moves]
+    rest = _joined(frontmatter, sections, stays) if created else outside
+    return Migration(
+        puts=tuple(puts),
+        drops=tuple(Drop(old, loose[old]) for old, _ in moves),
+        created=created,
+        skipped=skipped + left,
+        moved=moves,
+        backup=backup,
+        rest=rest,
+        boot=rest if created else boot,
+    )
+
+
+def kept_by_default(boot: bytes) -> list[str]:
+    """The headings of the four type sections in a boot file: what a person is asked about before the first migrate."""
+    types = {_key(name) for name in TYPE_NAMES}
+    found = {_key(item.heading): item.heading for item in split(boot_file.strip(boot)).sections}
+    return [heading for key, heading in found.items() if key in types]
+
+
+class _Names:
+    """The names that are still free, so that no note ever lands on another."""
+
+    def __init__(self, tree: Tree, taken: Iterable[str]) -> None:
+        self.tree = tree
+        self.folders: dict[str, str] = {}  # folded → as it is spelled on disk
+        self.taken: dict[str, set[str]] = defaultdict(set)  # folded folder → folded names without `.md`
+        for path in taken:
+            self.take(path)
+
+    def take(self, path: str) -> None:
+        """Mark a path and the folders above it as taken."""
+        self._mark(path)
+        folder = folder_of(path)
+        while folder and fold(folder) not in self.folders:
+            self.folders[fold(folder)] = folder
+            self._mark(folder)
+            folder = folder_of(folder)
+
+    def _mark(self, path: str) -> None:
+        name = fold(name_of(path))
+        if name.endswith(".md"):
+            self.taken[fold(folder_of(path))].add(name.removesuffix(".md"))
+
+    def is_free(self, path: str) -> bool:
+        name = name_of(path).removesuffix(".md")
+        return unique(name, self.taken[fold(folder_of(path))]) == name
+
+    def for_section(self, section: Section) -> str:
+        """The path of the note that a section becomes."""
+        domain = classify(section.heading) if section.kind == "section" else GENERAL
+        dates = self.tree.at(f"{DATES}.md")
+        if domain == DATES and self.is_free(dates):
+            self.take(dates)
+            return dates
+        wanted = f"{self.tree.domains}/{GENERAL if domain == DATES else domain}"
+        folder = self.folders.get(fold(wanted), wanted)  # `Business`, where a person has made it so
+        name = "preamble" if section.kind == "preamble" else slug(section.heading)
+        path = f"{folder}/{unique(name, self.taken[fold(folder)])}.md"
+        self.take(path)
+        return path
+
+
+def _key(heading: str) -> str:
+    return fold(" ".join(heading.split()))
+
+
+def _printable(heading: str) -> str:
+    return heading.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+
+
+def _refuse_conflict(boot: bytes, tree: Tree) -> None:
+    line = conflict_line(boot.decode("utf-8", "surrogateescape"))
+    if line is not None:
+        raise BadData(
+            f"line {line + 1} is a conflict marker of git", path=tree.boot, hint="Resolve the conflict, then migrate."
+        )
+
+
+def _refuse_unknown(keep: Collection[str], sections: Iterable[Section]) -> None:
+    headings = [_printable(section.heading) for section in sections if section.heading]
+    known = {_key(name) for name in (*HOT_NAMES, *(section.heading for section in sections))}
+    unknown = [name for name in keep if _key(name) not in known]
+    if unknown:
+        raise Usage(
+            f"there is no section {', '.join(map(repr, unknown))} to keep",
+            hint=f"The sections are: {', '.join(headings) or '(none)'}.",
+        )
+
+
+def _typed(section: Section) -> bytes:
+    """The section, word for word; one that is named after a type gets that `type:` on top."""
+    kind = _key(section.heading)
+    if section.kind == "section" and kind in map(_key, TYPE_NAMES):
+        return set_fields(section.data, {"type": kind})
+    return section.data
+
+
+def _joined(frontmatter: bytes, sections: Iterable[Section], stays: Iterable[bool]) -> bytes:
+    """What stays, in its order.
+
+    An underlined heading that used to follow another section would take the last line of the text that it now
+    follows into itself, so an empty line comes between.
+    """
+    rest, parted = b"", False
+    for section, stay in zip(sections, stays, strict=True):
+        if stay and rest and parted and not _ATX.match(section.data):
+            rest += b"\r\n" if rest.endswith((b"\r\n", b"\r")) else b"\n"
+        rest += section.data if stay else b""
+        parted = not stay
+    return frontmatter + rest
+
+
+def _moves(
+    loose: Mapping[str, bytes], tree: Tree, names: _Names, today: date
+) -> tuple[list[tuple[str, str]], list[Skipped]]:
+    recent = (today.isoformat(), (today - timedelta(days=1)).isoformat())
+    moves, left = [], []
+    for path in sorted(loose):
+        if not _LOOSE.fullmatch(name_of(path)) or is_archived(path):
+            continue
+        target = f"{tree.daily}/{name_of(path)}"
+        if name_of(path).startswith(recent):
+            left.append(Skipped(path, "the daily notes of today and yesterday stay where agents look for them"))
+        elif not names.is_free(target):
+            left.append(Skipped(path, f"{target} is there already"))
+        else:
+            names.take(target)
+            moves.append((path, target))
+    return moves, left
