@@ -1,4 +1,4 @@
-"""The documents are true: their commands run and print what is shown, their links lead somewhere, nothing is missing."""
+"""The documents are true: commands run and print what is shown, links lead somewhere, nothing is missing."""
 
 import re
 from pathlib import Path

@@ -223,6 +223,7 @@ def undo(report: UndoReport) -> Lines:
         return
     yield f"Undone: {report.undone}" if report.undone else "Nothing to undo."
     yield from (f"  {flat(path)}" for path in report.restored)
+    yield from (f"  {flat(path)} stays: it was edited later" for path in report.kept)
     yield from _committed(report.commit)
 
 
