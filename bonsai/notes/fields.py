@@ -62,13 +62,13 @@ class Builder:
             if flow:
                 self._reach(event.start_mark.index, event.end_mark.index)
         elif kind == "AliasEvent":
-            raise Unusable("The frontmatter uses a YAML alias: write the value out.")
+            raise Unusable("the frontmatter uses a YAML alias: write the value out.")
         elif kind == "DocumentStartEvent":
             self.documents += 1
             if event.explicit or self.documents > 1:
-                raise Unusable("The frontmatter holds YAML document marks: take them out.")
+                raise Unusable("the frontmatter holds YAML document marks: take them out.")
         elif kind == "DocumentEndEvent" and event.explicit:
-            raise Unusable("The frontmatter holds YAML document marks: take them out.")
+            raise Unusable("the frontmatter holds YAML document marks: take them out.")
 
     def _scalar(self, event: Any) -> None:
         plain = event.implicit[0]
@@ -87,7 +87,7 @@ class Builder:
 
     def _key(self, holder: dict[str, Value], key: str, start: int, end: int) -> None:
         if key in holder:
-            raise Unusable(f"The frontmatter has the key {key[:40]!r} twice: keep one.", "duplicate-key")
+            raise Unusable(f"the frontmatter has the key {key[:40]!r} twice: keep one.", "duplicate-key")
         self.keys[-1] = key
         if len(self.stack) == 1:
             self.entries.append(Entry(key, start, end, -1, -1))
@@ -104,7 +104,7 @@ class Builder:
         self.stack.append((value, bool(event.flow_style)))
         self.keys.append(None)
         if len(self.stack) > MAX_DEPTH:
-            raise Unusable("The frontmatter is nested too deeply: make it flatter.")
+            raise Unusable("the frontmatter is nested too deeply: make it flatter.")
 
     def _put(self, value: Value) -> None:
         holder = self.stack[-1][0]
@@ -113,16 +113,16 @@ class Builder:
             return
         key = self.keys[-1]
         if key is None:
-            raise Unusable("The frontmatter has a key that is no text: correct it.")
+            raise Unusable("the frontmatter has a key that is no text: correct it.")
         holder[key] = value
         self.keys[-1] = None
 
     def _node(self, event: Any) -> None:
         self.nodes += 1
         if event.anchor is not None or event.tag is not None:
-            raise Unusable("The frontmatter uses a YAML anchor or tag: write the value out, or put it in quotes.")
+            raise Unusable("the frontmatter uses a YAML anchor or tag: write the value out, or put it in quotes.")
         if self.nodes > MAX_NODES:
-            raise Unusable("The frontmatter holds too many values: move them below the second `---`.")
+            raise Unusable("the frontmatter holds too many values: move them below the second `---`.")
 
     def _reach(self, start: int, end: int) -> None:
         """The value of the last top-level key reaches at least to `end`."""
@@ -133,7 +133,7 @@ class Builder:
 
 def _not_a_mapping(severity: Severity) -> Unusable:
     return Unusable(
-        "What stands between the two `---` lines is no list of `key: value` lines and counts as text: "
+        "what stands between the two `---` lines is no list of `key: value` lines and counts as text: "
         "put a blank line before the first `---` if it is text, else correct it.",
         severity=severity,
     )

@@ -40,6 +40,7 @@ MAX_BLOCK = 64 * 1024  # bytes
 
 _OPEN = re.compile(rb"---[ \t]*(?:\r?\n|\Z)")
 _CLOSE = re.compile(rb"^---[ \t]*(?:\r?\n|\Z)", re.MULTILINE)
+_MAY_BE_HEADING = re.compile(r"(?:^|[\n\r]) {0,3}(?:#|[=-]+[ \t]*(?:[\n\r]|$))")
 _NOT_TEXT = frozenset({"true", "false", "yes", "no", "on", "off", "y", "n", "null"})
 _DATE = re.compile(r"\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d)?(?:\.\d{1,6})?(?:Z|[+-]\d\d:\d\d)?)?")
 _ESCAPED = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
@@ -212,13 +213,13 @@ def _span(data: bytes, start: int) -> tuple[int, int, int] | None:
 def _load(block: bytes) -> dict[str, Value]:
     """The mapping of a block. Raises Unusable."""
     if len(block) > MAX_BLOCK:
-        raise Unusable(f"The frontmatter is over {MAX_BLOCK // 1024} KiB: move text below the second `---`.")
+        raise Unusable(f"the frontmatter is over {MAX_BLOCK // 1024} KiB: move text below the second `---`.")
     if not block.strip():
         return {}
     try:
         text = block.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise Unusable("The frontmatter is not UTF-8: save the note as UTF-8.") from error
+        raise Unusable("the frontmatter is not UTF-8: save the note as UTF-8.") from error
     fields: dict[str, Value] = _handler().load(text)
     return fields
 
@@ -255,14 +256,16 @@ def _scan(text: str) -> tuple[dict[str, Value], list[Entry], bool]:
         mark = getattr(error, "problem_mark", None)
         what = getattr(error, "problem", None) or getattr(error, "reason", None) or "it cannot be read"
         where = f"line {mark.line + 2}: " if mark else ""
-        raise Unusable(f"The frontmatter is no valid YAML ({where}{what}): correct it.") from error
+        raise Unusable(f"the frontmatter is no valid YAML ({where}{what}): correct it.") from error
     except ValueError as error:  # PyYAML without libyaml lets `"\UFFFFFFFF"` through to chr()
-        raise Unusable("The frontmatter is no valid YAML: correct it.") from error
+        raise Unusable("the frontmatter is no valid YAML: correct it.") from error
     return builder.root, builder.entries, builder.block_style
 
 
 def headings(text: str) -> list[Heading]:
     """The CommonMark headings that stand in no list, quote, fence or HTML block, in order."""
+    if not _MAY_BE_HEADING.search(text):  # the parser takes seconds for a megabyte of bullets
+        return []
     tokens = _markdown().parse(text)
     found = []
     for at, token in enumerate(tokens):

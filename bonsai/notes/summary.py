@@ -2,6 +2,7 @@
 
 import re
 import unicodedata
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, timezone
 
@@ -54,12 +55,12 @@ def summarise(path: str, data: bytes, size: int) -> Summary:
     whole = _decoded(path, data, len(data) < size, problems)
     held = "<<<<<<<" in whole and conflicted(whole)
     if held:
-        what = "There are conflict markers in it: decide between the two sides, then delete the markers."
+        what = "holds conflict markers: decide between the two sides, then delete the markers."
         problems.append(problem("conflict-markers", path, what))
     if note.fault:
         problems.append(Problem(note.fault.code, note.fault.severity, path, note.fault.message))
     if size > MAX_PARSED:
-        what = f"It has {size:,} bytes, more than {MAX_PARSED:,}; only the first part is read: split it."
+        what = f"has {size:,} bytes, more than {MAX_PARSED:,}; only the first part is read: split it."
         problems.append(problem("too-large", path, what))
     fields = note.fields
     dates = {key: _date(path, key, fields.get(key), problems) for key in ("created", "updated", "archived")}
@@ -120,15 +121,13 @@ def _decoded(path: str, data: bytes, cut: bool, problems: list[Problem]) -> str:
     except UnicodeDecodeError as error:
         text = data.decode("utf-8", "replace")
         if data.startswith((b"\xff\xfe", b"\xfe\xff")):
-            problems.append(problem("not-utf8", path, "It is UTF-16: save it as UTF-8."))
+            problems.append(problem("not-utf8", path, "is UTF-16: save it as UTF-8."))
             return text.replace("\0", "")
         if not cut or error.start < len(data) - 3:
             line = data.count(b"\n", 0, error.start) + 1
-            problems.append(problem("not-utf8", path, f"Line {line} is not UTF-8: save it as UTF-8."))
+            problems.append(problem("not-utf8", path, f"is not UTF-8 (line {line}): save it as UTF-8."))
     if "\0" in text:
-        problems.append(
-            problem("binary", path, "It holds NUL bytes, perhaps from a crash: take an older version back.")
-        )
+        problems.append(problem("binary", path, "holds NUL bytes, perhaps from a crash: take an older version back."))
         text = text.replace("\0", "")
     return text.removeprefix("\ufeff")
 
@@ -158,29 +157,13 @@ def _names(fields: dict[str, Value], title: str) -> tuple[str, ...]:
 
 def _first_lines(text: str) -> tuple[str, str]:
     """The first heading and the first line that says something, code only where there is nothing else."""
-    heading = lead = code = fence = ""
-    comment = False
+    heading = lead = code = ""
     rows = lines(text)
-    for at, row in enumerate(rows):
-        said = row.strip()
-        if not said:
-            continue
-        if comment or said.startswith("<!--"):
-            comment, said = _after_comment(said, comment)
-            if comment or not said:
-                continue
-        mark = _FENCE.match(said) if said[0] in "`~" else None
-        if fence:
-            if mark and said.startswith(fence) and not said.strip(fence[0]):
-                fence = ""
-            else:
-                code = code or clean(said)
-            continue
-        if mark:
-            fence = mark[1]
-            continue
-        if said[0] == "#" and (found := _HEADING.match(row)):
-            heading = heading or clean(row[found.end() :].strip().rstrip("#"))
+    for at, said, in_code in _said(rows):
+        if in_code:
+            code = code or clean(said)
+        elif said[0] == "#" and (found := _HEADING.match(rows[at])):
+            heading = heading or clean(rows[at][found.end() :].strip().rstrip("#"))
         elif _RULER.match(said) or _MARKER.match(said):
             continue
         elif _is_underlined(rows, at):
@@ -190,6 +173,27 @@ def _first_lines(text: str) -> tuple[str, str]:
         if heading and lead:
             break
     return heading, lead or code or heading
+
+
+def _said(rows: list[str]) -> Iterator[tuple[int, str, bool]]:
+    """The lines that are not blank, no fence and no comment, stripped; whether each is code."""
+    fence, comment = "", False
+    for at, row in enumerate(rows):
+        said = row.strip()
+        if comment or said.startswith("<!--"):
+            comment, said = _after_comment(said, comment)
+        if not said:
+            continue
+        mark = _FENCE.match(said) if said[0] in "`~" else None
+        if fence:
+            if mark and said.startswith(fence) and not said.strip(fence[0]):
+                fence = ""
+            else:
+                yield at, said, True
+        elif mark:
+            fence = mark[1]
+        else:
+            yield at, said, False
 
 
 def _after_comment(said: str, inside: bool) -> tuple[bool, str]:
@@ -224,7 +228,7 @@ def _date(path: str, key: str, value: Value, problems: list[Problem]) -> str:
             return _iso(found)
     except ValueError:  # the 30th of February
         pass
-    what = f"`{key}: {clean(_words(value), 40)}` is no date: write it as 2026-03-04."
+    what = f"has `{key}: {clean(_words(value), 40)}`, which is no date: write it as 2026-03-04."
     problems.append(problem("bad-date", path, what))
     return ""
 
