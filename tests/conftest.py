@@ -1,4 +1,4 @@
-"""Every test runs with a fixed zone and locale, no git configuration but its own, and no bonsai settings from outside."""
+"""Every test runs with a fixed zone and locale, no git settings and no bonsai settings from outside."""
 
 import os
 

@@ -17,9 +17,9 @@ EXIT_OF = {"HEALTHY": 0, "WARNING": 1, "CRITICAL": 2}
 
 
 @verb("init", "bonsai init\nbonsai init ~/workspace")
-@click.argument("folder", metavar="[DIR]", default="")
+@click.argument("target", metavar="[DIR]", default="")
 @door
-def init(door: Door, folder: str) -> int:
+def init(door: Door, target: str) -> int:
     """Make a workspace, or adopt a folder.
 
     Makes a git repository where there is none. Notes that are there stay as they are.
@@ -27,7 +27,7 @@ def init(door: Door, folder: str) -> int:
     from bonsai.cli import render
     from bonsai.workspace import Workspace
 
-    report = Workspace.init(native(folder or door.folder) or ".", agent=door.agent)
+    report = Workspace.init(native(target or door.folder) or ".", agent=door.agent)
     return door.answer(report, render.init(report))
 
 
