@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any, NamedTuple, Protocol
 
 from bonsai.notes.change import Entry, Row, Stat
+from bonsai.notes.change import PathTime as PathTime
 
 
 class NoteStore(Protocol):
@@ -165,13 +166,6 @@ class Rename(NamedTuple):
     new_oid: str
 
 
-class PathTime(NamedTuple):
-    """Commit times (Unix seconds) of a path in HEAD's history."""
-
-    changed: int  # the last commit that changed it
-    named: int  # the last commit that gave it this name (added or renamed to it)
-
-
 class History(Protocol):
     """git, as the memory of the memory. Paths are workspace-relative also inside a larger repository.
 
@@ -217,7 +211,7 @@ class History(Protocol):
     def locks(self) -> list[str]:
         """Absolute paths of lock files that a killed run of ours could have left."""
 
-    def remove_stale_locks(self, since: float) -> list[str]:
+    def remove_stale_locks(self, since: float, *, foreign_older_than: float | None = None) -> list[str]:
         """Remove leftovers of our killed git processes: locks younger than `since` (Unix seconds) and crash reports,
 
         only while no live git process works in this repository. Returns what was removed.

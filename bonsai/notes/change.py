@@ -18,6 +18,13 @@ class Stat(NamedTuple):
     mode: int  # 0o100644, or 0o100755 where the owner may execute it
 
 
+class PathTime(NamedTuple):
+    """Commit times (Unix seconds) of a path in HEAD's history."""
+
+    changed: int  # the last commit that changed it
+    named: int  # the last commit that gave it this name (added or renamed to it)
+
+
 class Entry(NamedTuple):
     """One directory entry that a scan found."""
 

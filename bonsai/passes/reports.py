@@ -16,6 +16,14 @@ class Tokens(NamedTuple):
     after: int
 
 
+class Outlook(NamedTuple):
+    """What a migrate would start from: boot tokens, the type sections that could stay, whether it is the first."""
+
+    tokens: int
+    types: list[str]
+    first: bool
+
+
 @dataclass(slots=True)
 class InitReport:
     """`init`."""
@@ -214,10 +222,11 @@ class Conflict:
 
 @dataclass(slots=True)
 class UndoReport:
-    """`undo`: the run taken back; with `conflicts` nothing was changed."""
+    """`undo`: the run taken back; `kept` stayed because of later edits; with `conflicts` nothing was changed."""
 
     undone: str | None
     restored: list[str]
+    kept: list[str]
     conflicts: list[Conflict]
     commit: str | None
 

@@ -1,0 +1,63 @@
+"""Daily notes: one file a local day, appended to where it already stands."""
+
+import re
+from datetime import date
+
+from bonsai.errors import BadData, NotFound
+from bonsai.notes.change import Plan
+from bonsai.notes.draft import Draft
+from bonsai.notes.layout import Tree
+from bonsai.passes.reports import DailyReport
+
+_DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
+
+
+def parse_day(text: str) -> date:
+    """A day as `YYYY-MM-DD`. Raises BadData."""
+    try:
+        if not _DAY.fullmatch(text):
+            raise ValueError("not YYYY-MM-DD")
+        return date.fromisoformat(text)
+    except ValueError as error:
+        raise BadData("is no day", path=text, hint="Write it as YYYY-MM-DD, e.g. 2026-04-12.") from error
+
+
+def place(draft: Draft, tree: Tree, day: date) -> str:
+    """Where the note of a day stands: right in memory/ (OpenClaw writes there) or in daily/, else daily/."""
+    loose = tree.at(f"{day.isoformat()}.md")
+    return loose if draft.get(loose) is not None else f"{tree.daily}/{day.isoformat()}.md"
+
+
+def add(draft: Draft, tree: Tree, day: date, text: str) -> tuple[Plan, DailyReport]:
+    """Plan to append an entry to the note of a day. Raises BadData for an empty one."""
+    entry = text.strip("\r\n")
+    if not entry.strip():
+        raise BadData("the entry is empty", hint='Say what to remember: `bonsai daily add "Called the plumber."`')
+    path = place(draft, tree, day)
+    old = draft.get(path)
+    if old is None:
+        data = f"# {day.isoformat()}\n\n{_bullet(entry)}\n".encode("utf-8", "surrogateescape")
+        draft.create(path, data)
+    else:
+        eol = b"\r\n" if b"\r\n" in old else b"\n"
+        start = old if not old or old.endswith(b"\n") else old + eol
+        draft.put(path, start + _bullet(entry).encode("utf-8", "surrogateescape").replace(b"\n", eol) + eol)
+    whole = draft.need(path).decode("utf-8", "replace")
+    return draft.plan("daily", f"daily: {day.isoformat()}", f"add to {path}"), DailyReport(path, whole, None)
+
+
+def _bullet(entry: str) -> str:
+    """One entry as a bullet; further lines are indented so that they belong to it."""
+    first, *rest = entry.replace("\r\n", "\n").split("\n")
+    if first.startswith(("- ", "* ", "#")):
+        return "\n".join([first, *rest])
+    return "\n".join([f"- {first}", *(f"  {line}" if line.strip() else "" for line in rest)])
+
+
+def show(draft: Draft, tree: Tree, day: date) -> tuple[str, str]:
+    """Path and text of the note of a day. Raises NotFound."""
+    path = place(draft, tree, day)
+    data = draft.get(path)
+    if data is None:
+        raise NotFound("there is no daily note of that day", path=path, hint="`bonsai daily add TEXT` starts today's.")
+    return path, data.decode("utf-8", "replace")

@@ -1,0 +1,97 @@
+"""Doctor: look whether the workspace can work at all, and repair what can be repaired without losing a note."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from bonsai.errors import BonsaiError
+from bonsai.notes.problem import Problem
+from bonsai.passes.recover import recover
+from bonsai.passes.reports import Check, DoctorReport
+from bonsai.ports import Cache, History, Journal, NoteStore
+
+FOREIGN_LOCK = 15 * 60  # seconds after which somebody else's lock may be removed on request
+
+
+@dataclass(slots=True)
+class _Doctor:
+    store: NoteStore
+    cache: Cache
+    history: History
+    journal: Journal
+    checks: list[Check] = field(default_factory=list)
+    fixed: list[str] = field(default_factory=list)
+
+    def check(self, name: str, look: Callable[[], str], fine: str) -> bool:
+        """Note the outcome of one look: `look` gives what is wrong, "" for nothing."""
+        try:
+            wrong = look()
+        except BonsaiError as error:
+            wrong = f"{error} {error.hint}".strip()
+        self.checks.append(Check(name, not wrong, wrong or fine))
+        return not wrong
+
+
+def doctor(
+    store: NoteStore,
+    cache: Cache,
+    history: History,
+    journal: Journal,
+    problems: Callable[[], list[Problem]],
+    *,
+    fix: bool,
+    unlock: bool,
+) -> DoctorReport:
+    """Run every check; with `fix` (under the writer lock) repair before looking.
+
+    Args:
+        problems: what status finds, asked for last.
+        unlock: also remove locks of others that are older than 15 minutes while no git runs here.
+    """
+    work = _Doctor(store, cache, history, journal)
+    if fix or unlock:
+        _repair(work, fix, unlock)
+    if work.check("repository", lambda: _repository(work), "git answers and a commit could be made"):
+        work.check("objects", lambda: "; ".join(history.check()[:5]), "git fsck finds nothing wrong")
+    work.check("locks", lambda: _locks(work), "no lock is left behind")
+    work.check("last run", lambda: _last_run(work), "no run was cut short")
+    work.check("cache", lambda: cache.rebuilt, "sound")
+    found: list[Problem] = []
+
+    def notes() -> str:
+        found.extend(problems())
+        bad = [item for item in found if item.severity != "info"]
+        return f"{len(bad)} problem{'' if len(bad) == 1 else 's'}: see `bonsai status`" if bad else ""
+
+    work.check("notes", notes, "every note can be read")
+    return DoctorReport(work.checks, work.fixed, found)
+
+
+def _repair(work: _Doctor, fix: bool, unlock: bool) -> None:
+    if fix:
+        if work.journal.pending() is not None:
+            recover(work.store, work.history, work.journal)
+            work.journal.done({"by": "doctor"})
+            work.fixed.append("cleared up after a run that was cut short")
+        work.store.sweep()
+        work.cache.clear()
+        work.fixed.append("emptied the cache; it is built again from the notes")
+    if unlock:
+        removed = work.history.remove_stale_locks(float("inf"), foreign_older_than=FOREIGN_LOCK)
+        work.fixed += [f"removed {path}" for path in removed]
+
+
+def _repository(work: _Doctor) -> str:
+    state = work.history.state()
+    if not state.exists:
+        return "there is no git repository: run `bonsai init`"
+    return f"nothing can be committed ({state.blocked}): {state.detail}" if state.blocked else ""
+
+
+def _locks(work: _Doctor) -> str:
+    locks = work.history.locks()
+    return f"{', '.join(locks)}: when no git runs, `bonsai doctor --unlock` removes old ones" if locks else ""
+
+
+def _last_run(work: _Doctor) -> str:
+    cut = work.journal.pending() is not None
+    return "a run was cut short: the next command, or `bonsai doctor --fix`, clears up" if cut else ""

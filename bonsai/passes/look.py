@@ -1,0 +1,261 @@
+"""Look at the tree: compare the disk and HEAD with the cache, read what differs, name what is odd."""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, replace
+
+from bonsai.errors import BonsaiError, IoFailed, NotFound
+from bonsai.notes import layout, lifecycle, links
+from bonsai.notes.change import Entry, Row
+from bonsai.notes.layout import Kind
+from bonsai.notes.problem import Problem, problem
+from bonsai.notes.summary import summarise
+from bonsai.notes.view import COMMITTED, EVERYTHING, View, index_folders
+from bonsai.ports import Cache, History, NoteStore, Snapshot
+
+#: A file that changed less than this before the look may change again without its times telling (coarse clocks).
+RACY_NS = 50_000_000
+NAME_CODES = frozenset({"case-clash", "conflict-copy", "broken-link"})
+KEEP_FRESH = 64 * 1024 * 1024  # bytes: what a look reads is kept for the commit up to here
+
+
+class Look:
+    """One look; `view()` does it, `save` keeps what was learnt (only under the writer lock)."""
+
+    def __init__(self, store: NoteStore, cache: Cache, history: History, instant_ns: int) -> None:
+        self._store, self._cache, self._history, self._instant = store, cache, history, instant_ns
+        self._learnt: dict[str, Row] = {}
+        self._gone: set[str] = set()
+        self._meta: dict[str, str] = {}
+        self._known = Snapshot()
+        self._kept = 0
+
+    def view(self, only: Sequence[str] | None = None, full: bool = False, head: str | None = None) -> View:
+        """Look at everything, or at the paths in `only` (files or folders); `full` reads every file again."""
+        if full:
+            self._cache.clear()
+        known = self._known = self._cache.load()
+        first = not known.meta.get("head_known")
+        if first and only is not None:
+            only = None
+        view = View(dict(known.rows), self._history.head() if head is None else head)
+        view.dirty = set(json.loads(known.meta.get("dirty") or "[]")) | ({EVERYTHING} if first else set())
+        self._see_head(view, known)
+        names_changed = self._see_disk(view, only)
+        self._name_problems(view, names_changed)
+        return view
+
+    def again(self, view: View, paths: Sequence[str]) -> None:
+        """Look again at paths that we changed ourselves."""
+        if self._see_disk(view, paths):
+            view.problems = [item for item in view.problems if item.code not in NAME_CODES]
+            self._name_problems(view, True)
+
+    def head_moved(self, view: View, head: str) -> None:
+        """Somebody committed meanwhile: bring the head column up to date."""
+        known = Snapshot(meta={"head": view.head, "head_known": "1"})
+        view.head = head
+        self._see_head(view, known)
+
+    def committed(self, view: View, rows: Iterable[Row], head: str) -> None:
+        """We committed these rows ourselves."""
+        for row in rows:
+            mode = 0 if row.stat is None else row.head_mode or row.stat.mode
+            self._set(view, replace(row, head=row.blob, head_mode=mode))
+        view.head = head
+        self._meta["head"] = head
+
+    def note(self, **meta: str) -> None:
+        """Keep facts beside the rows."""
+        self._meta.update(meta)
+
+    def recall(self, key: str) -> str:
+        """A fact kept beside the rows, "" where there is none."""
+        return self._meta.get(key, self._known.meta.get(key, ""))
+
+    def save(self, view: View) -> None:
+        """Keep what this look learnt."""
+        dirty = json.dumps(sorted(view.dirty))
+        if dirty != self._known.meta.get("dirty"):
+            self._meta["dirty"] = dirty
+        if self._learnt or self._gone or self._meta:
+            self._cache.save(self._learnt.values(), self._gone, self._meta)
+            self._learnt, self._gone, self._meta = {}, set(), {}
+
+    def _set(self, view: View, row: Row) -> None:
+        if row.stat is None and not row.head:
+            view.rows.pop(row.path, None)
+            self._learnt.pop(row.path, None)
+            self._gone.add(row.path)
+        else:
+            view.rows[row.path] = self._learnt[row.path] = row
+            self._gone.discard(row.path)
+
+    # -- HEAD ------------------------------------------------------------------------------------------
+
+    def _see_head(self, view: View, known: Snapshot) -> None:
+        before = known.meta.get("head", "")
+        if known.meta.get("head_known") and before == view.head:
+            return
+        changes = self._history.tree_changes(before, view.head) if before and view.head else None
+        if changes is None:
+            tree = self._history.tree(view.head) if view.head else {}
+            stale = {path: None for path, row in view.rows.items() if row.head and path not in tree}
+            changes = {**tree, **stale}
+        for path, blob in changes.items():
+            row = view.rows.get(path) or Row(path)
+            oid, mode = (blob.oid, blob.mode) if blob else ("", 0)
+            if (row.head, row.head_mode) != (oid, mode):
+                self._set(view, replace(row, head=oid, head_mode=mode))
+        self._meta.update(head=view.head, head_known="1")
+
+    # -- disk ------------------------------------------------------------------------------------------
+
+    def _see_disk(self, view: View, only: Sequence[str] | None) -> bool:
+        """Bring the rows in line with the disk; says whether a path came or went or names or links changed."""
+        entries, covered = self._entries(view, only)
+        changed, seen = False, set()
+        for entry in entries:
+            kind = layout.kind_of(entry.path)
+            if kind not in COMMITTED:
+                if layout.name_of(entry.path).startswith(layout.TEMPORARY):
+                    view.leftovers = True
+                if kind is Kind.OUTSIDE and entry.path.lower() == "memory.md":
+                    view.problems.append(_second_spelling(entry.path))
+                continue
+            seen.add(entry.path)
+            if entry.kind != "file":
+                self._see_odd(view, entry)
+                continue
+            row = view.rows.get(entry.path)
+            if row is None or row.stat != entry.stat:
+                changed |= self._read(view, entry, kind, row)
+        for path in covered:
+            if path not in seen:
+                row = view.rows[path]
+                self._set(view, replace(row, stat=None, blob="", summary=None))
+                self._mark(view, path)
+                changed = True
+        return changed
+
+    def _entries(self, view: View, only: Sequence[str] | None) -> tuple[Iterable[Entry], list[str]]:
+        """What to look at, and the rows that are on disk as far as known and would be missed."""
+        if only is None:
+            return self._store.scan(), [path for path, row in view.rows.items() if row.stat is not None]
+        entries: list[Entry] = []
+        covered: list[str] = []
+        for path in only:
+            entry = self._store.stat(path)
+            if entry:
+                entries.append(entry)
+            elif self._store.exists(path):
+                entries += self._store.scan(path)
+                covered += [p for p, row in view.rows.items() if row.stat is not None and p.startswith(f"{path}/")]
+            if view.on_disk(path):
+                covered.append(path)
+        return entries, covered
+
+    def _see_odd(self, view: View, entry: Entry) -> None:
+        words = {
+            "symlink": ("symlink", "is a symbolic link, which bonsai does not follow: put the file itself here"),
+            "special": ("special-file", "is a pipe, socket or device: move it out of the memory"),
+            "unreadable": ("unreadable", "cannot be read: correct its permissions"),
+        }
+        code, message = words[entry.kind]
+        view.problems.append(problem(code, entry.path, message))
+        view.unread.add(entry.path)
+
+    def _read(self, view: View, entry: Entry, kind: Kind, row: Row | None) -> bool:
+        """Read a file that differs; says whether something that other notes depend on changed."""
+        path, stat = entry.path, entry.stat
+        new = row is None or row.stat is None
+        row = row or Row(path)
+        if kind is Kind.ASSET and stat.size > layout.MAX_ASSET:
+            view.problems.append(problem("too-large", path, "is over 10 MB and is not committed: keep it elsewhere"))
+            self._set(view, replace(row, stat=stat, blob=""))
+            return new
+        try:
+            data, stat = self._store.read_stat(path)
+        except NotFound:
+            return False  # gone between the scan and the read; the next look finds it missing
+        except BonsaiError as error:
+            words = error.cause if isinstance(error, IoFailed) else str(error)
+            view.problems.append(problem("unreadable", path, f"cannot be read ({words}): correct its permissions"))
+            view.unread.add(path)
+            return False
+        blob = self._history.blob_id(data)
+        if max(stat.ctime_ns, stat.mtime_ns) > self._instant - RACY_NS:
+            stat = stat._replace(ctime_ns=0)  # so fresh that a later write could look the same: read again next time
+        if blob == row.blob and not new and row.summary is not None:
+            self._set(view, replace(row, stat=stat))
+            return False
+        if self._kept + len(data) <= KEEP_FRESH:
+            view.fresh[path] = data
+            self._kept += len(data)
+        before, summary = row.summary, None
+        if kind in (Kind.NOTE, Kind.BOOT):
+            summary = summarise(path, data[: layout.MAX_PARSED], len(data))
+        self._set(view, Row(path, stat, blob, row.head, row.head_mode, summary))
+        self._mark(view, path)
+        same_names = before and summary and (before.links, before.names) == (summary.links, summary.names)
+        return new or not (same_names or kind in (Kind.INDEX, Kind.CONFIG))
+
+    def _mark(self, view: View, path: str) -> None:
+        view.changed.add(path)
+        view.dirty |= index_folders(path)
+
+    # -- names and links -------------------------------------------------------------------------------
+
+    def _name_problems(self, view: View, changed: bool) -> None:
+        stored = self.recall("names")
+        if not stored or changed:
+            found = list(name_problems(view.rows, self._store))
+            stored = json.dumps([asdict(item) for item in found])
+            if stored != self.recall("names"):
+                self._meta["names"] = stored
+        view.problems += [Problem(**item) for item in json.loads(stored)]
+
+
+def name_problems(rows: Mapping[str, Row], store: NoteStore) -> Iterable[Problem]:
+    """Clashing spellings, conflict copies and links that lead nowhere."""
+    paths = {path for path, row in rows.items() if row.stat is not None}
+    for group in lifecycle.case_clashes(paths):
+        others = ", ".join(group[1:])
+        yield problem("case-clash", group[0], f"differs only in case or Unicode form from {others}: rename one")
+    for path in sorted(paths):
+        original = lifecycle.conflict_copy(path, paths) if path.endswith(".md") else None
+        if original:
+            yield problem("conflict-copy", path, f"looks like a sync tool's copy of {original}: merge the two by hand")
+    known = _wiki_names(rows, paths)
+    for path in sorted(paths):
+        summary = rows[path].summary
+        if summary is None or not summary.links or layout.is_archived(path):
+            continue
+        for target in links.broken(path, summary.links, paths, known):
+            place = links.resolve(path, target)
+            if place is None or not _exists(store, place):
+                yield problem("broken-link", path, f"links to {target}, which does not exist: correct the link")
+
+
+def _wiki_names(rows: Mapping[str, Row], paths: Iterable[str]) -> set[str]:
+    """What a wiki link may say: stems, file names, titles, aliases."""
+    known = set()
+    for path in paths:
+        name, summary = layout.name_of(path), rows[path].summary
+        known.add(layout.fold(name.removesuffix(".md")))
+        if not name.endswith(".md"):
+            known.add(layout.fold(name))
+        if summary is not None:
+            known.update(map(layout.fold, summary.names))
+    return known
+
+
+def _exists(store: NoteStore, path: str) -> bool:
+    try:
+        return store.exists(path)
+    except BonsaiError:
+        return False
+
+
+def _second_spelling(path: str) -> Problem:
+    return problem("case-clash", path, "is a second spelling of MEMORY.md and is not read: merge it into MEMORY.md")

@@ -1,0 +1,59 @@
+"""Restore: bring back an archive, a purged note, or a file as it was at a revision."""
+
+from bonsai.errors import CannotCreate, NotFound, Usage
+from bonsai.notes import layout, rename
+from bonsai.notes.change import Plan
+from bonsai.notes.draft import Draft
+from bonsai.notes.layout import Kind
+from bonsai.passes.reports import RestoreReport
+from bonsai.ports import History
+
+MANAGED = frozenset({Kind.NOTE, Kind.ASSET, Kind.BOOT, Kind.CONFIG})
+
+
+def restore(draft: Draft, history: History, path: str, rev: str) -> tuple[Plan, RestoreReport]:
+    """Plan the return of one file. `rev` "" means: as it was last.
+
+    Raises NotFound (git never had it), Usage (it stands there already), CannotCreate (the name is taken).
+    """
+    if layout.kind_of(path) not in MANAGED:
+        raise Usage("is nothing that bonsai keeps", path=path, hint="Name a file under memory/, or MEMORY.md.")
+    to = _at_revision(draft, history, path, rev) if rev else _latest(draft, history, path)
+    at = f"\nfrom {rev}" if rev else ""
+    return draft.plan("restore", f"restore: {layout.short(to)}", f"restore {to}{at}"), RestoreReport([to], None)
+
+
+def _at_revision(draft: Draft, history: History, path: str, rev: str) -> str:
+    """Exactly the bytes that the path had then; what stands there now is in HEAD."""
+    draft.put(path, history.read(history.resolve(rev), path))
+    return path
+
+
+def _latest(draft: Draft, history: History, path: str) -> str:
+    live = layout.live_path(path) if layout.is_archived(path) else path
+    archived = path if layout.is_archived(path) else layout.archived_path(path) if path.endswith(".md") else ""
+    data = draft.get(archived) if archived else None
+    if data is not None:
+        if not draft.free(live):
+            raise CannotCreate("the name is taken", path=live, hint="Rename the note that stands there, then restore.")
+        draft.rename(archived, live, rename.without_archive_keys(data))
+        return live
+    if draft.get(live) is not None:
+        raise Usage("stands there already", path=live, hint=f"`bonsai restore {live}@REV` gives an older version.")
+    if not draft.free(live):
+        raise CannotCreate("the name is taken", path=live, hint="Rename what stands there, then restore.")
+    draft.create(live, _from_history(history, live, archived))
+    return live
+
+
+def _from_history(history: History, live: str, archived: str) -> bytes:
+    """The last bytes that git had under either name, without what archiving added."""
+    names = [name for name in (live, archived) if name]
+    for commit in history.log(names):
+        for name in names:
+            try:
+                data = history.read(commit.sha, name)
+            except NotFound:
+                continue
+            return rename.without_archive_keys(data) if name == archived else data
+    raise NotFound("git never had such a file", path=live, hint="`bonsai log` shows the paths that there were.")

@@ -1,0 +1,157 @@
+"""Status: the health of the memory, computed live; it can never claim clean when something is not."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from bonsai.config import Settings
+from bonsai.notes import ages, boot, layout, lifecycle
+from bonsai.notes.change import PathTime, Row
+from bonsai.notes.layout import Kind, Tree
+from bonsai.notes.problem import Problem, Severity, problem, worst
+from bonsai.notes.summary import count_tokens
+from bonsai.notes.view import View
+from bonsai.passes.reports import Daemon, Health, StatusReport
+from bonsai.ports import RepoState
+
+HEALTH: dict[Severity, Health] = {"info": "HEALTHY", "warning": "WARNING", "critical": "CRITICAL"}
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What the workspace found out for a status."""
+
+    view: View
+    tree: Tree
+    state: RepoState
+    times: Mapping[str, PathTime]
+    problems: Sequence[Problem]  # of names, links, notes, and of what may not be committed
+    stale: Sequence[str]  # indexes that differ from what they should be
+    vanished: Sequence[str]  # notes gone all at once
+    pending: Sequence[Row]
+    emptied: Sequence[str]  # had text in HEAD and are blank on disk
+    staging: bool
+    boot: bytes
+    last_reindex: str
+    notes: int
+    domains: int
+    tokens: int
+    daemon: Daemon
+
+
+def status(facts: Facts, settings: Settings, now: datetime) -> StatusReport:
+    """Put the report together, the worst problems first."""
+    tree, days = facts.tree, int(settings["general", "max_age_days"])
+    old = ages.old_general(facts.view, tree, facts.times, now, days)
+    archives = ages.archives(facts.view, tree, facts.times, now, int(settings["purge", "grace_days"]))
+    found = list(facts.problems)
+    found += _git(facts)
+    found += _index(facts, settings, now)
+    found += _general(old, days, int(settings["general", "critical"]))
+    found += _archives(archives)
+    found += [
+        problem("emptied", path, "had text and is empty now: bring it back with `bonsai restore PATH@HEAD`")
+        for path in facts.emptied
+    ]
+    found += [problem("boot-over-budget", tree.boot, words) for words in boot.over_budget(facts.boot, settings)]
+    if facts.staging:
+        where = tree.at("_reflect_staging.json")
+        found.append(
+            problem("reflection-waiting", where, "a reflection waits: see `bonsai reflect show`, then apply it")
+        )
+    if facts.vanished:
+        words = f"{len(facts.vanished)} notes are gone at once: bring them back, or `bonsai commit --all-deletions`"
+        found.append(problem("mass-deletion", layout.MEMORY, words))
+    order = {"critical": 0, "warning": 1, "info": 2}
+    found.sort(key=lambda item: (order[item.severity], item.path, item.code))
+    return StatusReport(
+        status=HEALTH[worst(found)],
+        problems=found,
+        last_reindex=facts.last_reindex or None,
+        notes=facts.notes,
+        domains=facts.domains,
+        total_tokens=facts.tokens,
+        boot_tokens=boot_tokens(facts.boot),
+        general_violations=len(old),
+        pending_purge=sum(1 for item in archives if not item.days_left),
+        archived=len(archives),
+        uncommitted=len(facts.pending),
+        blocked=facts.state.blocked,
+        daemon=facts.daemon,
+    )
+
+
+def _git(facts: Facts) -> list[Problem]:
+    found, state = [], facts.state
+    if not state.exists:
+        found.append(
+            problem("git-blocked", "", "there is no git repository, so nothing has a history: run `bonsai init`")
+        )
+    elif state.blocked:
+        words = f"nothing is committed ({state.blocked}): {state.detail}"
+        found.append(problem("git-blocked", "", words, "critical" if state.blocked == "unusable" else None))
+    if state.index_lock:
+        words = "somebody's git holds index.lock: when no git runs, `bonsai doctor --unlock` removes it"
+        found.append(problem("git-lock", ".git/index.lock", words))
+    if facts.pending:
+        one = len(facts.pending) == 1
+        words = f"{len(facts.pending)} file{'' if one else 's'} not committed yet: run `bonsai commit`"
+        found.append(problem("uncommitted", facts.pending[0].path, words))
+    return found
+
+
+def _index(facts: Facts, settings: Settings, now: datetime) -> list[Problem]:
+    if not facts.stale:
+        return []
+    hours = float(settings["index", "overdue_hours"])
+    last = lifecycle.moment(facts.last_reindex)
+    if last is not None and (now - last).total_seconds() > hours * 3600:
+        words = f"the last reindex is more than {hours:g} h ago and notes have changed: run `bonsai reindex`"
+        return [problem("reindex-overdue", facts.stale[0], words)]
+    count = f"{len(facts.stale)} generated file{'' if len(facts.stale) == 1 else 's'}"
+    words = f"{count} behind the notes: run `bonsai reindex`"
+    return [problem("stale-index", facts.stale[0], words)]
+
+
+def _general(old: Sequence[tuple[Row, int]], days: int, critical: int) -> list[Problem]:
+    severity: Severity = "critical" if len(old) >= critical else "warning"
+    return [
+        problem(
+            "general-age",
+            row.path,
+            f"is in general/ for {age} days (limit {days}): `bonsai move` it to a domain",
+            severity,
+        )
+        for row, age in old
+    ]
+
+
+def _archives(archives: Sequence[ages.Archive]) -> list[Problem]:
+    found = []
+    for item in archives:
+        if item.days_left:
+            words = f"archived, purged in {item.days_left} days at the earliest: `bonsai restore` brings it back"
+            found.append(problem("pending-purge", item.path, words, "info"))
+        else:
+            words = f"its grace period is over ({item.age_days} days): run `bonsai purge`"
+            found.append(problem("pending-purge", item.path, words))
+    return found
+
+
+def boot_tokens(data: bytes) -> int:
+    """Tokens of a boot file."""
+    return count_tokens(data.decode("utf-8", "replace"))
+
+
+def blank_candidates(view: View) -> list[Row]:
+    """Notes that are blank on disk and were something else in HEAD."""
+    return [
+        row
+        for row in view.rows.values()
+        if row.summary is not None
+        and row.summary.blank
+        and row.stat is not None
+        and row.head
+        and row.head != row.blob
+        and layout.kind_of(row.path) is Kind.NOTE
+    ]

@@ -1,0 +1,151 @@
+"""Undo: take exactly one run back, and keep every later edit."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from bonsai.errors import NotFound, Usage
+from bonsai.notes import boot, layout
+from bonsai.notes.change import Plan
+from bonsai.notes.draft import Draft
+from bonsai.notes.layout import Kind
+from bonsai.passes.reports import Conflict, UndoReport
+from bonsai.ports import Commit, History, Rename
+
+#: Regenerated, or append-only: never taken back.
+KEPT = frozenset({Kind.INDEX, Kind.STATE, Kind.HELPER, Kind.OUTSIDE})
+
+
+@dataclass(slots=True)
+class _Undoing:
+    draft: Draft
+    history: History
+    restored: list[str] = field(default_factory=list)
+    kept: list[str] = field(default_factory=list)
+    conflicts: list[Conflict] = field(default_factory=list)
+
+    def conflict(self, path: str, now: bytes, wanted: bytes, reason: str) -> None:
+        self.conflicts.append(Conflict(path, now.decode("utf-8", "replace"), wanted.decode("utf-8", "replace"), reason))
+
+
+def choose(commits: Sequence[Commit], history: History, run: str | None) -> Commit:
+    """The run to take back: by its id or revision, else the newest pass that is not undone yet.
+
+    Raises NotFound, Usage (a merge cannot be taken back).
+    """
+    if run is None:
+        undone = {commit.undoes for commit in commits if commit.undoes}
+        for commit in commits:
+            if commit.run and commit.op not in ("edit", "undo", "reindex") and commit.run not in undone:
+                return commit
+        raise NotFound("there is no run to undo", hint="`bonsai log` lists the runs; `bonsai undo RUN` takes one back.")
+    found = next((commit for commit in commits if commit.run == run), None)
+    if found is None:
+        sha = history.resolve(run)
+        found = next((commit for commit in commits if commit.sha == sha), None)
+    if found is None:
+        raise NotFound("no such run touched the memory", path=run, hint="`bonsai log` lists the runs.")
+    if len(found.parents) > 1:
+        raise Usage("is a merge, which cannot be taken back", path=run, hint="Undo the runs that it brought in.")
+    return found
+
+
+def undo(draft: Draft, history: History, commit: Commit) -> tuple[Plan, UndoReport]:
+    """Plan the undo of one commit. With conflicts the plan is empty: nothing is half done."""
+    work = _Undoing(draft, history)
+    parent = commit.parents[0] if commit.parents else ""
+    for change in history.changes(parent, commit.sha):
+        names = [name for name in (change.old, change.new) if name]
+        if any(layout.kind_of(name) in KEPT or layout.name_of(name) == layout.PURGE_LOG for name in names):
+            continue
+        _take_back(work, change)
+    report = UndoReport(commit.run or commit.sha, sorted(work.restored), sorted(work.kept), work.conflicts, None)
+    if work.conflicts:
+        return Plan("undo", ""), report
+    body = "\n".join(f"restore {path}" for path in report.restored)
+    trailers = {"Bonsai-Undoes": commit.run or commit.sha}
+    return draft.plan("undo", f"undo: {commit.subject}", body, trailers), report
+
+
+def _take_back(work: _Undoing, change: Rename) -> None:
+    if not change.old:
+        _added(work, change)
+    elif not change.new:
+        _deleted(work, change)
+    elif change.old == change.new:
+        _edited(work, change)
+    else:
+        _renamed(work, change)
+
+
+def _added(work: _Undoing, change: Rename) -> None:
+    """The run made the file: it goes, unless somebody has edited it since."""
+    now = work.draft.get(change.new)
+    if now is None:
+        return
+    if now == work.history.blob(change.new_oid):
+        work.draft.drop(change.new)
+        work.restored.append(change.new)
+    elif layout.kind_of(change.new) is not Kind.BOOT:
+        work.kept.append(change.new)
+
+
+def _deleted(work: _Undoing, change: Rename) -> None:
+    """The run deleted the file: it comes back, unless another stands there now."""
+    was, now = work.history.blob(change.old_oid), work.draft.get(change.old)
+    if now is None and work.draft.free(change.old):
+        work.draft.create(change.old, was)
+        work.restored.append(change.old)
+    elif now is None:
+        work.conflict(change.old, b"", was, "the name is taken")
+    elif now != was:
+        work.conflict(change.old, now, was, "another file stands there now")
+
+
+def _edited(work: _Undoing, change: Rename) -> None:
+    path = change.old
+    was, became = work.history.blob(change.old_oid), work.history.blob(change.new_oid)
+    now = work.draft.get(path)
+    if now is None:
+        work.kept.append(path)  # deleted since: the later decision stands
+        return
+    result = _merged(work, path, was, became, now)
+    if result is not None and result != now:
+        work.draft.put(path, result)
+        work.restored.append(path)
+
+
+def _renamed(work: _Undoing, change: Rename) -> None:
+    was, became = work.history.blob(change.old_oid), work.history.blob(change.new_oid)
+    now = work.draft.get(change.new)
+    if now is None:
+        work.kept.append(change.new)  # moved on or deleted since: the later decision stands
+        return
+    there = work.draft.get(change.old)
+    if there is not None or not work.draft.free(change.old):
+        if there != was:
+            work.conflict(change.old, there or b"", was, "another file stands there now")
+        return
+    result = _merged(work, change.new, was, became, now)
+    if result is not None:
+        work.draft.rename(change.new, change.old, result)
+        work.restored.append(change.old)
+
+
+def _merged(work: _Undoing, path: str, was: bytes, became: bytes, now: bytes) -> bytes | None:
+    """What the file should hold: the old bytes plus later edits; None after noting a conflict."""
+    if layout.kind_of(path) is Kind.BOOT:
+        if boot.strip(now) == boot.strip(became):
+            return was
+        was, became, now = boot.strip(was), boot.strip(became), boot.strip(now)
+    if now == became:
+        return was
+    if now == was:
+        return now
+    if b"\0" in was + became + now:
+        work.conflict(path, now, was, "is not text and was changed since")
+        return None
+    result, clean = work.history.merge(became, now, was)
+    if not clean:
+        work.conflict(path, now, was, "was changed since in the same lines")
+        return None
+    return result

@@ -1,0 +1,173 @@
+"""The composition root: a workspace folder with its adapters and settings, and the two ways to run in it."""
+
+import os
+import unicodedata
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from datetime import datetime
+from importlib import resources
+from typing import Protocol, Self, TypeVar
+
+from bonsai import config
+from bonsai.adapters import clock
+from bonsai.adapters.files import Files, ensure_private
+from bonsai.adapters.git_history import GitHistory
+from bonsai.adapters.journal import FileJournal
+from bonsai.adapters.lock import WriterLock
+from bonsai.adapters.sqlite_cache import SqliteCache
+from bonsai.errors import Busy, NotFound, Refused
+from bonsai.notes import layout, taxonomy
+from bonsai.notes.change import Plan
+from bonsai.notes.draft import Draft
+from bonsai.notes.layout import Tree
+from bonsai.notes.view import View
+from bonsai.ports import Author
+from bonsai.run import Outside, Run
+
+
+class Committed(Protocol):
+    """A report that names the commit of its run."""
+
+    commit: str | None
+
+
+Report = TypeVar("Report", bound=Committed)
+Progress = Callable[[str, int, int], None]
+
+
+class Place:
+    """A folder with its adapters: finding it, naming files in it, running in it."""
+
+    def __init__(
+        self, root: str, agent: str = "", actor: str = "", session: str = "", progress: Progress | None = None
+    ):
+        self.root = root
+        self.agent = taxonomy.agent_id(agent) if agent else ""
+        self.tree = Tree(self.agent)
+        self._store = Files(root)
+        self.settings = self._settings()
+        self._private = f"{root}/.bonsai"
+        self._cache = SqliteCache(f"{self._private}/cache/tree.db")
+        self._history = GitHistory(root)
+        self._outside = Outside(
+            store=self._store,
+            cache=self._cache,
+            history=self._history,
+            journal=FileJournal(f"{self._private}/journal"),
+            lock=WriterLock(f"{self._private}/lock", float(self.settings["commit", "lock_seconds"])),
+            settings=self.settings,
+            clock=clock.now,
+            ignore_text=(resources.files("bonsai_templates") / "memory-gitignore").read_text("utf-8"),
+            actor=actor or (f"agent:{self.agent}" if self.agent else "human"),
+            session=session or os.environ.get("BONSAI_SESSION", ""),
+            author=Author(self.agent, f"{self.agent}@agents.invalid") if self.agent else Author(),
+            progress=progress,
+        )
+
+    # -- finding ---------------------------------------------------------------------------------------
+
+    @classmethod
+    def open(
+        cls,
+        path: str | os.PathLike[str] = ".",
+        *,
+        agent: str = "",
+        actor: str = "",
+        session: str = "",
+        progress: Progress | None = None,
+    ) -> Self:
+        """Open the workspace at exactly this folder. Raises NotFound, Misconfigured (bonsai.toml)."""
+        root = os.path.realpath(path)
+        if not os.path.isdir(root):
+            raise NotFound("there is no such folder", path=os.fspath(path), hint="Run `bonsai init DIR` to make one.")
+        return cls(root, agent, actor, session, progress)
+
+    @classmethod
+    def find(cls, start: str | os.PathLike[str] = ".") -> str:
+        """The nearest folder, from `start` upwards, that holds memory/ or MEMORY.md. Raises NotFound."""
+        found = Files.find_workspace(os.path.realpath(start))
+        if found is None:
+            raise NotFound(
+                "there is no workspace here or above",
+                path=os.fspath(start),
+                hint="Go into one, name one with -C DIR, or make one with `bonsai init`.",
+            )
+        return found
+
+    def locate(self, name: str, cwd: str | None = None) -> str:
+        """A FILE argument as a workspace-relative path: from `cwd` where it stands there, else from the workspace.
+
+        Raises Refused for a path that leaves the workspace.
+        """
+        candidates = []
+        for base in ([os.path.realpath(cwd)] if cwd else []) + [self.root]:
+            full = os.path.normpath(os.path.join(base, name))
+            if full == self.root or not full.startswith(f"{self.root}/"):
+                continue
+            candidates.append(full[len(self.root) + 1 :])
+        if not candidates:
+            raise Refused("leaves the workspace", path=name, hint="Name a file inside the workspace.")
+        return next((path for path in candidates if self._store.exists(path)), None) or self._spelled(candidates)
+
+    def _spelled(self, candidates: list[str]) -> str:
+        """The spelling on disk of a name that is typed in another Unicode form, else the likeliest candidate."""
+        for path in candidates:
+            wanted, folder = unicodedata.normalize("NFC", path), layout.folder_of(path)
+            if folder and self._store.exists(folder):
+                for entry in self._store.scan(folder):
+                    if unicodedata.normalize("NFC", entry.path) == wanted:
+                        return entry.path
+        return next((path for path in candidates if path.startswith(("memory/", "MEMORY"))), candidates[0])
+
+    def _settings(self) -> config.Settings:
+        with suppress(NotFound):
+            return config.parse(self._store.read(layout.CONFIG))
+        return config.defaults()
+
+    def now(self) -> datetime:
+        """The time as this workspace sees it (`BONSAI_NOW` sets it), in UTC."""
+        return self._outside.clock()
+
+    def close(self) -> None:
+        """Release the files that are open."""
+        self._cache.close()
+        self._store.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # -- the one way to change notes -------------------------------------------------------------------
+
+    def _run(self, make: Callable[[Run, View, Draft], tuple[Plan, Report]]) -> Report:
+        """Look, commit pending edits by themselves, plan, carry out: one commit, or nothing at all."""
+        ensure_private(self.root)
+        with Run.writing(self._outside) as run:
+            run.look()
+            run.commit_edits()
+            plan, report = make(run, run.view, run.draft())
+            report.commit = run.carry_out(plan)
+            run.save()
+            return report
+
+    @contextmanager
+    def _reading(self) -> Iterator[tuple[Run, bool]]:
+        """A look that changes nothing; what it learnt is kept when nobody else is at work."""
+        state = self._history.state()
+        run = Run(self._outside)
+        run.usable = state.exists and state.blocked != "unusable"
+        try:
+            ensure_private(self.root)
+            lock = self._outside.lock(0)
+            lock.__enter__()
+        except (Busy, OSError, Refused):
+            run.writer = False
+            yield run, False
+            return
+        try:
+            yield run, True
+            run.save()
+        finally:
+            lock.__exit__(None, None, None)

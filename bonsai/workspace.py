@@ -1,0 +1,360 @@
+"""The public API: a workspace, and every verb on it. Builds the adapters, takes the lock, one commit a run."""
+
+import json
+import os
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import nullcontext, suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from bonsai.adapters import clock
+from bonsai.adapters.files import ensure_private
+from bonsai.errors import BadData, NotFound, Refused
+from bonsai.notes import ages, boot, layout, review, taxonomy
+from bonsai.notes.change import Plan
+from bonsai.notes.draft import Draft
+from bonsai.notes.problem import problem
+from bonsai.notes.view import View
+from bonsai.passes import archive, daily, doctor, migrate, move, pending, purge, reflect, restore, status, undo
+from bonsai.passes import recall as recalling
+from bonsai.passes.reindex import shape
+from bonsai.passes.reports import (
+    ApplyReport,
+    ArchiveReport,
+    CommitReport,
+    Daemon,
+    DailyReport,
+    DoctorReport,
+    InitReport,
+    LogReport,
+    MigrateReport,
+    MoveReport,
+    Outlook,
+    PurgeReport,
+    RecallReport,
+    ReflectReport,
+    ReindexReport,
+    RestoreReport,
+    StatusReport,
+    Tokens,
+    UndoReport,
+)
+from bonsai.place import Place, Progress
+from bonsai.run import Run
+
+STAGING = "_reflect_staging.json"
+
+
+class Workspace(Place):
+    """A folder with a memory under git. `Workspace.open(path)`, then the verbs; each returns a typed report.
+
+    Every verb raises a BonsaiError: NotFound, Busy (somebody else at work, git in the middle of something), Refused
+    (not safe), Misconfigured (no repository, bad settings), IoFailed.
+    """
+
+    @classmethod
+    def init(
+        cls,
+        path: str | os.PathLike[str] = ".",
+        *,
+        agent: str = "",
+        actor: str = "",
+        session: str = "",
+        progress: Progress | None = None,
+    ) -> InitReport:
+        """Make a workspace, or adopt a folder with what it holds; nothing that is there changes but MEMORY.md's block."""
+        created = []
+        if not Path(path).is_dir():
+            Path(path).mkdir(parents=True)
+            created.append(os.fspath(path))
+        with cls.open(path, agent=agent, actor=actor, session=session, progress=progress) as self:
+            ensure_private(self.root)
+            if not self._history.state().exists:
+                self._history.create()
+                created.append(".git")
+            with Run.writing(self._outside) as run:
+                run.look()
+                run.commit_edits()
+                before = {path for path in run.view.rows if run.view.on_disk(path)}
+                run.reindex(agents=[self.tree])
+                created += sorted(path for path in run.view.rows if run.view.on_disk(path) and path not in before)
+                rows = [row for row in run.view.pending() if row.path not in run.kept_back]
+                run.commit_rows(rows, "init", "init: the memory is under git from here on")
+                run.save()
+            return InitReport(self.root, created)
+
+    # -- verbs -----------------------------------------------------------------------------------------
+
+    def outlook(self) -> Outlook:
+        """What a migrate would start from: boot tokens, type sections that could stay, whether it is the first."""
+        data = self._boot()
+        first = not self._store.exists(self.tree.at(layout.BACKUP))
+        return Outlook(status.boot_tokens(data), migrate.kept_by_default(data), first)
+
+    def migrate(self, *, keep: Collection[str] = (), dry_run: bool = False) -> MigrateReport:
+        """Split MEMORY.md into domain notes; the original is kept byte for byte in memory/MEMORY.md.bak."""
+
+        def plan(run: Run, view: View, draft: Draft) -> tuple[Plan, MigrateReport]:
+            found, report = migrate.draft(view, draft, self.tree, keep, clock.local(run.now).date())
+            report.dry_run = dry_run
+            return (Plan("migrate", "") if dry_run else found), report
+
+        if dry_run:
+            with self._reading() as (run, _):
+                return plan(run, run.look(), run.draft())[1]
+        actor, self._outside = self._outside, replace(self._outside, actor=self._import_actor())
+        try:
+            report = self._run(plan)
+        finally:
+            self._outside = actor
+        report.boot_tokens = Tokens(report.boot_tokens.before, status.boot_tokens(self._boot()))
+        return report
+
+    def _import_actor(self) -> str:
+        return "import" if self._outside.actor == "human" else self._outside.actor
+
+    def _boot(self) -> bytes:
+        with suppress(NotFound):
+            return self._store.read(self.tree.boot)
+        return b""
+
+    def move(self, file: str, domain: str) -> MoveReport:
+        """Move a note to another domain; links to it keep working."""
+        to = taxonomy.domain_path(domain)
+        return self._run(lambda run, view, draft: move.move(view, draft, file, to))
+
+    def reindex(self, *, check: bool = False, full: bool = False) -> ReindexReport:
+        """Rebuild the indexes that differ; `check` writes nothing; `full` reads every note again."""
+        if check:
+            with self._reading() as (run, _):
+                run.look(full=full)
+                changed = run.reindex(check=True)
+                return self._reindexed(run, changed, stale=bool(changed))
+        ensure_private(self.root)
+        with Run.writing(self._outside, usable=False) as run:
+            view = run.look(full=full)
+            changed = run.reindex(agents=[self.tree], violations=lambda: self._violations(run))
+            run.save()
+            report = self._reindexed(run, changed)
+            if run.usable:
+                report.problems += pending.sort_out(view, self._history, generated=False).problems
+            return report
+
+    def _violations(self, run: Run) -> int:
+        days = int(self.settings["general", "max_age_days"])
+        count = len(ages.old_general(run.view, self.tree, run.times(), run.now, days))
+        run.keep_violations(count)
+        return count
+
+    def _reindexed(self, run: Run, changed: list[str], stale: bool = False) -> ReindexReport:
+        found = shape(run.view, self.tree)
+        return ReindexReport(found.notes, len(found.domains), found.tokens, changed, run.problems(), stale)
+
+    def commit(self, *paths: str, all_deletions: bool = False) -> CommitReport:
+        """Commit pending hand edits with their indexes, all of them or those at (or below) `paths`."""
+        only = [path.rstrip("/") for path in paths]
+        ensure_private(self.root)
+        with Run.writing(self._outside) as run:
+            view = run.look(only or None)
+            if only:
+                self._need(view, only)
+            if not all_deletions:
+                pending.require_no_accident(view, float(self.settings["commit", "max_deleted"]))
+            indexes = run.reindex()
+            found = pending.sort_out(view, self._history, generated=True, only=[*only, *indexes] if only else ())
+            edited = [row for row in found.rows if row.path not in indexes]
+            op = "edit" if edited else "reindex"
+            sha = run.commit_rows(
+                found.rows,
+                op,
+                f"{op}: {layout.listed([row.path for row in edited or found.rows])}",
+                pending.describe(edited),
+            )
+            run.save()
+            return CommitReport(sha, [row.path for row in found.rows] if sha else [], found.held, found.problems)
+
+    def _need(self, view: View, only: list[str]) -> None:
+        for path in only:
+            if layout.kind_of(path) is layout.Kind.OUTSIDE and path != layout.MEMORY:
+                raise Refused("is not part of the memory", path=path, hint="Name a path under memory/, or MEMORY.md.")
+            if path not in view.rows and not self._store.exists(path):
+                raise NotFound("there is no such file", path=path, hint="`bonsai status` lists what is pending.")
+
+    def status(self) -> StatusReport:
+        """The health of the memory, found out live."""
+        with self._reading() as (run, _):
+            state, view = self._history.state(), run.look()
+            stale = run.reindex(check=True)
+            usable = run.usable
+            found = pending.sort_out(view, self._history, generated=True) if usable else pending.Pending(view.pending())
+            count = shape(view, self.tree)
+            blank = (
+                [row for row in status.blank_candidates(view) if self._history.blob(row.head).strip()] if usable else []
+            )
+            problems = [*run.problems(), *found.problems]
+            if self._cache.rebuilt:
+                problems.append(
+                    problem("cache-rebuilt", ".bonsai/cache", f"was rebuilt ({self._cache.rebuilt}): nothing to do")
+                )
+            if self._history.unsigned:
+                problems.append(
+                    problem("unsigned", "", f"commits are not signed ({self._history.unsigned}): unlock your key")
+                )
+            facts = status.Facts(
+                view=view,
+                tree=self.tree,
+                state=state,
+                times=run.times(),
+                problems=problems,
+                stale=stale,
+                vanished=pending.vanished(view, float(self.settings["commit", "max_deleted"])),
+                pending=[*found.rows, *(view.rows[path] for path in found.held)],
+                emptied=[row.path for row in blank],
+                staging=self._store.exists(self.tree.at(STAGING)),
+                boot=self._boot(),
+                last_reindex=run.last_reindex or self._last_reindex(),
+                notes=count.notes,
+                domains=len(count.domains),
+                tokens=count.tokens,
+                daemon=Daemon(False, None),
+            )
+            return status.status(facts, self.settings, run.now)
+
+    def _last_reindex(self) -> str:
+        with suppress(NotFound, ValueError, AttributeError):
+            return str(json.loads(self._store.read(self.tree.at("_meta.json"))).get("last_reindex") or "")
+        return ""
+
+    def archive(self, *files: str, reason: str = "") -> ArchiveReport:
+        """Put notes away: renamed to `__DELETE`, dated, purged after the grace period at the earliest."""
+        return self._run(lambda run, view, draft: archive.archive(draft, files, reason, run.now_iso))
+
+    def restore(self, path: str) -> RestoreReport:
+        """Bring back an archive or a purged note, or with `PATH@REV` the exact bytes of a revision."""
+        name, rev = path, ""
+        if "@" in path and not self._store.exists(path):
+            name, _, rev = path.rpartition("@")
+        return self._run(lambda run, view, draft: restore.restore(draft, self._history, name, rev))
+
+    def purge(self, *, dry_run: bool = False, yes: bool = False) -> PurgeReport:
+        """Delete archives whose grace period is over; each is logged and stays in git."""
+
+        def plan(run: Run, view: View, draft: Draft) -> tuple[Plan, PurgeReport]:
+            return purge.purge(
+                view,
+                draft,
+                self.tree,
+                run.times(),
+                now=run.now,
+                yes=yes,
+                dry_run=dry_run,
+                grace_days=int(self.settings["purge", "grace_days"]),
+                ask_over=int(self.settings["purge", "ask_over"]),
+            )
+
+        if dry_run:
+            with self._reading() as (run, _):
+                return plan(run, run.look(), run.draft())[1]
+        return self._run(plan)
+
+    def log(self, path: str | None = None, *, limit: int = 0) -> LogReport:
+        """The commits of the memory, or of one path (through renames), newest first."""
+        return LogReport(self._history.log([path] if path else [], limit=limit, follow=bool(path)))
+
+    def undo(self, run: str | None = None) -> UndoReport:
+        """Take back one run (default: the newest pass), keeping later edits; with conflicts nothing changes."""
+
+        def plan(_: Run, view: View, draft: Draft) -> tuple[Plan, UndoReport]:
+            return undo.undo(draft, self._history, undo.choose(self._history.log(), self._history, run))
+
+        return self._run(plan)
+
+    def daily_add(self, text: str) -> DailyReport:
+        """Append an entry to today's daily note (the local day)."""
+
+        return self._run(lambda run, view, draft: daily.add(draft, self.tree, clock.local(run.now).date(), text))
+
+    def daily_show(self, day: str | None = None) -> DailyReport:
+        """The daily note of a day (`YYYY-MM-DD`, default today)."""
+        when = daily.parse_day(day) if day else clock.local(clock.now()).date()
+        path, text = daily.show(Draft(self._store.read, self._store.exists), self.tree, when)
+        return DailyReport(path, text, None)
+
+    # -- reflection ------------------------------------------------------------------------------------
+
+    def reflect(self) -> ReflectReport:
+        """Stage what needs a decision in memory/_reflect_staging.json."""
+
+        ensure_private(self.root)
+        with Run.writing(self._outside) as run:
+            run.look()
+            candidates = reflect.stage(run.view, self.tree, run.times(), self.settings, run.now, self._store.read)
+            run.reindex()
+            text = review.staging_json(candidates, run.now_iso)
+            self._store.generate(self.tree.at(STAGING), text.encode("utf-8", "replace"))
+            run.save()
+            return ReflectReport(run.now_iso, candidates)
+
+    def reflect_show(self) -> ReflectReport:
+        """The reflection that waits; no candidates where there is none."""
+        try:
+            staging = review.read_staging(self._store.read(self.tree.at(STAGING)))
+        except NotFound:
+            return ReflectReport(None, [])
+        return ReflectReport(staging.get("triggered_at"), review.staged_candidates(staging))
+
+    def reflect_apply(self, decisions: Mapping[str, Any]) -> ApplyReport:
+        """Carry out decisions (the staging object with `decision` in each candidate) as one guarded run."""
+
+        parsed = review.parse_decisions(decisions)
+        waiting: list[str] = []
+
+        def plan(run: Run, view: View, draft: Draft) -> tuple[Plan, ApplyReport]:
+            found, report, left = reflect.apply(view, draft, self.tree, self.settings, run.now_iso, parsed)
+            waiting.extend(left)
+            return found, report
+
+        report = self._run(plan)
+        self._keep_waiting(waiting, {decision.file for decision in parsed})
+        return report
+
+    def _keep_waiting(self, waiting: Collection[str], decided: Collection[str]) -> None:
+        path = self.tree.at(STAGING)
+        with suppress(NotFound, BadData):
+            staging = review.read_staging(self._store.read(path))
+            files = {item.get("file") for item in staging.get("candidates", [])}
+            left = review.left_over(staging, {*waiting, *(files - set(decided))})
+            if left is None:
+                self._store.discard(path)
+            else:
+                self._store.generate(path, left.encode("utf-8", "replace"))
+
+    # -- care ------------------------------------------------------------------------------------------
+
+    def doctor(self, *, fix: bool = False, unlock: bool = False) -> DoctorReport:
+        """Look whether the workspace can work at all; `fix` repairs what can be repaired without losing a note."""
+        ensure_private(self.root)
+        with self._outside.lock() if fix or unlock else nullcontext():
+            return doctor.doctor(
+                self._store,
+                self._cache,
+                self._history,
+                self._outside.journal,
+                lambda: self.status().problems,
+                fix=fix,
+                unlock=unlock,
+            )
+
+    def recall(self, query: str, *, limit: int = 10, domain: str = "", type: str = "") -> RecallReport:
+        """Ranked passages of the notes and of the hand-written part of MEMORY.md."""
+        with self._reading() as (run, _):
+            view = run.look()
+            return recalling.recall(query, self._texts(view), limit=limit, domain=domain, type=type)
+
+    def _texts(self, view: View) -> Iterator[tuple[str, bytes]]:
+        for row in view.notes(self.tree):
+            with suppress(NotFound):
+                yield row.path, view.fresh.get(row.path) or self._store.read(row.path, layout.MAX_PARSED)
+        if view.on_disk(self.tree.boot):
+            yield self.tree.boot, boot.strip(self._boot())
