@@ -20,8 +20,9 @@ ALLOWED = {
     "adapters": ["ports", "notes", "errors"],
     "passes": ["ports", "notes", "errors", "config"],
     "run": ["passes", "ports", "notes", "errors", "config"],
-    "workspace": ["run", "adapters", "passes", "ports", "notes", "errors", "config"],
-    "cli": ["workspace", "passes/reports", "notes/problem", "notes/layout", "errors", "config"],
+    "workspace": ["place", "run", "adapters", "passes", "ports", "notes", "errors", "config"],
+    "place": ["run", "adapters", "passes", "ports", "notes", "errors", "config"],
+    "cli": ["workspace", "adapters/clock", "passes/reports", "notes/problem", "notes/layout", "errors", "config"],
     "__init__": ["workspace"],
     "__main__": ["cli"],
 }

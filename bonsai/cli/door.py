@@ -77,7 +77,7 @@ def native(path: str) -> str:
 def current_folder() -> str | None:
     """Where FILE arguments start; None when the folder is gone."""
     try:
-        return utf8(str(Path.cwd()))
+        return str(Path.cwd())
     except FileNotFoundError:
         return None
 

@@ -70,5 +70,5 @@ def restore(door: Door, path: str) -> int:
     from bonsai.cli import render
 
     with door.workspace() as workspace:
-        report = workspace.restore(path)
+        report = workspace.restore(*located(workspace, [path]))
     return door.answer(report, render.restore(report))

@@ -127,15 +127,16 @@ def reindex(door: Door, check: bool, full: bool, style: str) -> int:
 @door
 def status(door: Door, style: str) -> int:
     """Tell how healthy the memory is now. Exit code: 0 healthy, 1 warning, 2 critical."""
+    from bonsai.adapters.clock import now
     from bonsai.cli import render, render_original
 
     with door.workspace() as workspace:
         report = workspace.status()
-        now, max_age = workspace.now(), int(workspace.settings["general", "max_age_days"])
+        max_age = int(workspace.settings["general", "max_age_days"])
     if style == "original":
         code = EXIT_OF[render_original.health(report)]
-        return door.answer(report, render_original.status(report, now, max_age), code)
-    return door.answer(report, render.status(report, now, max_age), EXIT_OF[report.status])
+        return door.answer(report, render_original.status(report, now(), max_age), code)
+    return door.answer(report, render.status(report, now(), max_age), EXIT_OF[report.status])
 
 
 @verb("doctor", "bonsai doctor\nbonsai doctor --fix\nbonsai doctor --unlock")
