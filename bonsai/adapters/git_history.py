@@ -1,0 +1,354 @@
+"""History through git: the port, as short calls of plumbing."""
+
+import hashlib
+import os
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from tempfile import TemporaryDirectory
+
+from bonsai.adapters import git_log
+from bonsai.adapters.git_commit import Committer, Config, Draft, read_config
+from bonsai.adapters.git_index import Index
+from bonsai.adapters.git_locks import Locks
+from bonsai.adapters.git_repo import Layout, Repository
+from bonsai.adapters.git_run import GitRun, Result
+from bonsai.adapters.git_tree import entries, is_file, raw_changes
+from bonsai.errors import BonsaiError, Busy, IoFailed, NotFound, Refused
+from bonsai.notes.change import PathTime
+from bonsai.ports import Author, Blob, Commit, FileChange, Rename, RepoState
+
+_UNKNOWN = ("Not a valid object name", "bad object", "unknown revision", "ambiguous argument", "bad revision")
+_MISSING = (*_UNKNOWN, "does not exist in", "exists on disk, but not in", "could not get object info", "bad file")
+_LOG = ("log", "-z", "--topo-order", "--no-renames", "--no-color", "--no-show-signature", "--no-notes")
+
+
+class GitHistory:
+    """`ports.History` of the workspace at `root`, through the git that the person has installed."""
+
+    def __init__(self, root: str) -> None:
+        self._run = GitRun(root)
+        self._index = Index(self._run)
+        self._repo = Repository(root, self._run, self._index)
+        self._committer = Committer(self._run)
+        self._config: tuple[Layout, Config] | None = None
+        self._last = ("", "")  # the last commit made here, and its parent
+
+    @property
+    def unsigned(self) -> str:
+        """Why commits are made without the signature that the person's config asks for, "" where they are not."""
+        return self._committer.unsigned
+
+    # --- the repository ---------------------------------------------------------------------------------------------
+
+    def state(self) -> RepoState:
+        """See History."""
+        return self._repo.state()
+
+    def create(self) -> None:
+        """See History."""
+        self._run.ok("init", "--quiet")
+
+    def head(self) -> str:
+        """See History."""
+        return self._repo.head()
+
+    def resolve(self, rev: str) -> str:
+        """See History."""
+        self._repo.layout()
+        if rev and "\0" not in rev:
+            result = self._run("rev-parse", "--verify", "--quiet", "--end-of-options", f"{rev}^{{commit}}")
+            if result.code == 0:
+                return result.out.decode().strip()
+        raise NotFound("there is no such revision", path=rev, hint="`bonsai log` lists the revisions.")
+
+    def check(self) -> list[str]:
+        """See History."""
+        self._repo.layout()
+        result = self._run("fsck", "--full", "--no-dangling", "--no-progress", seconds=600)
+        lines = (result.out.decode("utf-8", "replace") + result.err).split("\n")
+        found = [line.strip() for line in lines if line.strip() and not line.startswith("notice:")]
+        return (found or [result.words]) if result.code else []
+
+    def locks(self) -> list[str]:
+        """See History."""
+        return self._locks().held()
+
+    def remove_stale_locks(self, since: float, *, foreign_older_than: float | None = None) -> list[str]:
+        """See History; with `foreign_older_than` (seconds) also locks of that age, whoever left them."""
+        return self._locks().remove(since, foreign_older_than)
+
+    # --- trees and blobs --------------------------------------------------------------------------------------------
+
+    def tree(self, commit: str) -> dict[str, Blob]:
+        """See History."""
+        layout = self._repo.layout()
+        if not commit:
+            return {}
+        found: dict[str, Blob] = {}
+        top = ["--", layout.prefix] if layout.prefix else []
+        folder = f"{layout.prefix}memory"
+        for path, kind, blob in entries(self._tree_output(commit, *top)):
+            if path == folder and kind == "tree":
+                below = entries(self._tree_output(commit, "--", f"{folder}/", deep=True))
+                found |= {layout.managed(path): blob for path, _, blob in below if is_file(blob)}
+            elif is_file(blob) and layout.managed(path):
+                found[layout.managed(path)] = blob
+        return found
+
+    def tree_changes(self, old: str, new: str) -> dict[str, Blob | None] | None:
+        """See History."""
+        layout = self._repo.layout()
+        if not old:
+            return None
+        result = self._diff(layout, old, new, renames=False)
+        if result.code:
+            return None
+        changes = ((layout.managed(item.new), item) for item in raw_changes(result.out))
+        return {
+            path: Blob(item.new_mode, item.new_oid) if item.new_mode else None
+            for path, item in changes
+            if path and (item.old_mode or item.new_mode)
+        }
+
+    def changes(self, old: str, new: str, renames: bool = True) -> list[Rename]:
+        """See History."""
+        layout = self._repo.layout()
+        result = self._diff(layout, old or self._empty_tree(), new, renames=renames)
+        if result.code:
+            raise self._missing(result, f"{old}..{new}")
+        found = []
+        for item in raw_changes(result.out):
+            before = layout.managed(item.old) if item.old_mode and item.status != "A" else ""
+            after = layout.managed(item.new) if item.new_mode and item.status != "D" else ""
+            if before or after:
+                found.append(Rename(before, after, item.old_oid if before else "", item.new_oid if after else ""))
+        return found
+
+    def blob_id(self, data: bytes) -> str:
+        """See History."""
+        return _object_id(self._repo.algorithm(), b"blob", data)
+
+    def read(self, commit: str, path: str) -> bytes:
+        """See History."""
+        layout = self._repo.layout()
+        result = self._run("cat-file", "blob", "--end-of-options", f"{commit}:{layout.full(path)}")
+        if result.code:
+            raise self._missing(result, path)
+        return result.out
+
+    def blob(self, oid: str) -> bytes:
+        """See History."""
+        self._repo.layout()
+        result = self._run("cat-file", "blob", "--end-of-options", oid)
+        if result.code:
+            raise self._missing(result, oid)
+        return result.out
+
+    # --- commits ----------------------------------------------------------------------------------------------------
+
+    def commit(self, changes: Sequence[FileChange], message: str, parent: str, author: Author, now: datetime) -> str:
+        """See History."""
+        layout = self._repo.layout()
+        ref = self._repo.branch()
+        # fast-import refuses what is no fast-forward, but a HEAD that went back or to another branch may be one.
+        if not ref or self._repo.head() != parent:
+            raise Busy("HEAD moved meanwhile", path=self._run.root, hint="Try again.")
+        full = [FileChange(layout.full(item.path), item.data, item.mode) for item in changes]
+        outside = next(
+            (item.path for item, there in zip(changes, full, strict=True) if not layout.managed(there.path)), ""
+        )
+        if outside:
+            raise Refused("bonsai commits nothing but its own files", path=outside)
+        config = self._settings(layout)
+        draft = Draft(parent, full, message, config.author(author), config.committer(), now)
+        sha = self._committer.commit(ref, draft, config.signing(), layout.git_dir)
+        self._last = (sha, parent)
+        return sha
+
+    def refresh_index(self, blobs: Mapping[str, Blob | None]) -> dict[str, str] | None:
+        """See History."""
+        layout = self._repo.layout()
+        full = {layout.full(path): blob for path, blob in blobs.items()}
+        displaced = self._index.refresh(layout.git_dir, full, self._old_tree)
+        return None if displaced is None else {layout.managed(path): oid for path, oid in displaced.items()}
+
+    def contains_run(self, run: str, since: str) -> str:
+        """See History."""
+        if not self.head():
+            return ""
+        wanted = (*_LOG, git_log.FORMAT, "--fixed-strings", f"--grep=Bonsai-Run: {run}", "--end-of-options")
+        result = self._run(*wanted, f"{since}..HEAD" if since else "HEAD", "--")
+        if result.code:  # the commit that the run began at is gone: a history that somebody rewrote
+            result = self._run(*wanted, "HEAD", "--")
+        if result.code:
+            raise self._run.failure(result)
+        return next((item.sha for item in git_log.commits(result.out, str) if item.run == run), "")
+
+    def log(self, paths: Sequence[str] = (), limit: int = 0, rev: str = "HEAD", follow: bool = False) -> list[Commit]:
+        """See History."""
+        layout = self._repo.layout()
+        if rev == "HEAD" and not self.head():
+            return []
+        most = [f"--max-count={limit}"] if limit else []
+        full = [layout.full(path) for path in paths]
+        if follow and full:
+            out = self._log(rev, *most, "--format=%H", "-M", "--follow", "--end-of-options", rev, "--", full[0])
+            shas = [sha for sha in out.decode().replace("\0", "\n").split("\n") if sha]
+            if not shas:
+                return []
+            out = self._run.ok(
+                *_LOG[:2], *_LOG[3:], git_log.FORMAT, "--name-only", "--diff-merges=first-parent",
+                "--no-walk=unsorted", "--stdin", data="\n".join(shas).encode() + b"\n",
+            )  # fmt: skip
+            return list(git_log.commits(out, layout.managed))
+        shape = [git_log.FORMAT, "--name-only", "--full-diff", "--diff-merges=first-parent", *most]
+        specs = full or layout.pathspecs
+        out = self._log(rev, *shape, "--end-of-options", rev, "--", *specs, literal=bool(full))
+        return [commit for commit in git_log.commits(out, layout.managed) if commit.paths]
+
+    def path_times(self, cached: Mapping[str, PathTime], base: str) -> dict[str, PathTime]:
+        """See History."""
+        layout, head = self._repo.layout(), self.head()
+        if not head:
+            return {}
+        if base == head:
+            return dict(cached)
+        # After a rewrite of history the cached times may be those of commits that are gone.
+        known = bool(base) and not self._run("merge-base", "--is-ancestor", "--end-of-options", base, head).code
+        span = f"{base}..{head}" if known else head
+        shape = (git_log.TIMES, "--name-status", "--diff-merges=combined", "--end-of-options", span, "--")
+        found = git_log.times(
+            self._log(span, *shape, *layout.pathspecs, literal=False), layout.managed, cached if known else {}
+        )
+        return {path: found[path] for path in self.tree(head) if path in found}
+
+    # --- rules and merges -------------------------------------------------------------------------------------------
+
+    def ignored(self, paths: Sequence[str]) -> set[str]:
+        """See History."""
+        layout = self._repo.layout()
+        if not paths:
+            return set()
+        # A leading ./ keeps git from reading a name like `:(top)x` as a pattern.
+        data = b"".join(b"./%s\0" % _bytes(layout.full(path)[len(layout.prefix) :]) for path in paths)
+        result = self._run("check-ignore", "-z", "--stdin", "--no-index", data=data, literal=False)
+        if result.code not in {0, 1}:
+            raise self._run.failure(result)
+        return {path.removeprefix("./") for path in _text(result.out).split("\0") if path}
+
+    def filtered(self, paths: Sequence[str]) -> set[str]:
+        """See History."""
+        layout = self._repo.layout()
+        if not any(_mentions_filter(name) for name in _attribute_files(layout, paths)):
+            return set()
+        data = b"".join(b"%s\0" % _bytes(layout.full(path)[len(layout.prefix) :]) for path in paths)
+        tokens = _text(self._run.ok("check-attr", "-z", "--stdin", "filter", data=data)).split("\0")
+        return {
+            path
+            for path, value in zip(tokens[::3], tokens[2::3], strict=False)
+            if value not in {"unspecified", "unset", "set"}
+        }
+
+    def merge(self, base: bytes, ours: bytes, theirs: bytes) -> tuple[bytes, bool]:
+        """See History. Where git will not merge (binary data) the answer is `ours`, not clean."""
+        place = os.path.join(self._run.root, ".bonsai")
+        try:
+            os.makedirs(place, mode=0o700, exist_ok=True)
+            if os.path.islink(place):
+                raise Refused("is a symlink", path=".bonsai", hint="Put a folder in its place.")
+            with TemporaryDirectory(prefix="merge-", dir=place) as folder:
+                names = [os.path.join(folder, name) for name in ("now", "base", "wanted")]
+                for name, data in zip(names, (ours, base, theirs), strict=True):
+                    with open(os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+                        file.write(data)
+                labels = [word for label in ("now", "base", "wanted") for word in ("-L", label)]
+                result = self._run("merge-file", "-p", "--quiet", *labels, "--", *map(_argument, names))
+        except OSError as error:
+            raise IoFailed(f"{error.strerror}", path=".bonsai") from error
+        if 0 <= result.code < 128:
+            return result.out, result.code == 0
+        if "binary" in result.err or result.code == 255:
+            return ours, False
+        raise self._run.failure(result)
+
+    # --- inside -----------------------------------------------------------------------------------------------------
+
+    def _locks(self) -> Locks:
+        layout = self._repo.layout()
+        return Locks(layout, self._repo.branch(), self._run)
+
+    def _settings(self, layout: Layout) -> Config:
+        if self._config is None or self._config[0] is not layout:
+            self._config = (layout, read_config(self._run))
+        return self._config[1]
+
+    def _old_tree(self) -> str:
+        sha, parent = self._last
+        if not sha or sha != self.head():
+            parent = _text(self._run("rev-parse", "--verify", "--quiet", "HEAD^1").out).strip()
+        return parent or self._empty_tree()
+
+    def _empty_tree(self) -> str:
+        return _object_id(self._repo.algorithm(), b"tree", b"")
+
+    def _tree_output(self, commit: str, *rest: str, deep: bool = False) -> bytes:
+        result = self._run("ls-tree", *(["-r"] if deep else []), "-z", "--full-tree", "--end-of-options", commit, *rest)
+        if result.code:
+            raise self._missing(result, commit)
+        return result.out
+
+    def _diff(self, layout: Layout, old: str, new: str, *, renames: bool) -> Result:
+        shape = ("-r", "-z", "--raw", "-M" if renames else "--no-renames", "--no-ext-diff", "--no-textconv")
+        specs = layout.pathspecs
+        return self._run("diff-tree", *shape, "--end-of-options", old, new, "--", *specs, literal=False)
+
+    def _log(self, rev: str, *rest: str, literal: bool = True) -> bytes:
+        words = [word for word in _LOG if word != "--no-renames" or "-M" not in rest]
+        result = self._run(*words, *rest, literal=literal)
+        if result.code:
+            raise self._missing(result, rev)
+        return result.out
+
+    def _missing(self, result: Result, name: str) -> BonsaiError:
+        if any(words in result.err for words in _MISSING):
+            return NotFound("git has no such file or revision", path=name, hint="`bonsai log` lists what there is.")
+        return self._run.failure(result)
+
+
+def _object_id(algorithm: str, kind: bytes, data: bytes) -> str:
+    digest = hashlib.new(algorithm, b"%s %d\0" % (kind, len(data)), usedforsecurity=False)
+    digest.update(data)
+    return digest.hexdigest()
+
+
+def _attribute_files(layout: Layout, paths: Sequence[str]) -> set[str]:
+    """Every file that can give one of the paths an attribute."""
+    folders = {""}
+    for path in paths:
+        folder = layout.full(path).rpartition("/")[0]
+        while folder not in folders:
+            folders.add(folder)
+            folder = folder.rpartition("/")[0]
+    found = {os.path.join(layout.top, os.fsdecode(_bytes(folder)), ".gitattributes") for folder in folders}
+    return found | {os.path.join(layout.common_dir, "info", "attributes"), "/etc/gitattributes"}
+
+
+def _mentions_filter(name: str) -> bool:
+    try:
+        with open(name, "rb") as file:
+            return b"filter" in file.read()
+    except OSError:
+        return False
+
+
+def _argument(path: str) -> str:
+    """A path of the file system as text that the runner takes."""
+    return os.fsencode(path).decode("utf-8", "surrogateescape")
+
+
+def _text(data: bytes) -> str:
+    return data.decode("utf-8", "surrogateescape")
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogateescape")

@@ -1,0 +1,81 @@
+"""The person's index: whether it is unmerged, and bringing it in line for just the paths that we committed."""
+
+import os
+from collections.abc import Callable, Mapping
+
+from bonsai.adapters.git_run import GitRun
+from bonsai.adapters.git_tree import raw_changes
+from bonsai.ports import Blob
+
+_Key = tuple[int, int, int, int]
+
+
+class Index:
+    """The index file of one worktree; remembers how it looked, so that git reads it only when it changed."""
+
+    def __init__(self, run: GitRun) -> None:
+        self._run = run
+        self._merged: _Key | None = None  # the index as it was when nothing in it was unmerged
+        self._known: _Key | None = None  # the index as it was when `_staged` was true of it
+        self._staged: dict[str, str] = {}  # full path → what is staged there and is not in HEAD
+
+    def unmerged(self, git_dir: str) -> str:
+        """The first path with an unresolved conflict, "" where there is none. Raises IoFailed for a damaged index."""
+        key = _key(git_dir)
+        if key is None or key == self._merged:
+            return ""
+        out = self._run.ok("ls-files", "--unmerged", "-z", "--full-name", ":/", literal=False)
+        if not out:
+            self._merged = key
+        return out.split(b"\0")[0].partition(b"\t")[2].decode("utf-8", "replace")
+
+    def refresh(self, git_dir: str, blobs: Mapping[str, Blob | None], old: Callable[[], str]) -> dict[str, str] | None:
+        """Set the entries of `blobs` (full path → what HEAD has now) and no others; None when the index is locked.
+
+        Args:
+            git_dir: of the worktree.
+            blobs: None removes the entry.
+            old: gives the tree that HEAD had before; asked only when somebody else changed the index.
+
+        Returns what was staged at those paths and is in neither HEAD, {full path: object id}.
+        """
+        if os.path.lexists(os.path.join(git_dir, "index.lock")):
+            return None
+        before = _key(git_dir)
+        if before is None:
+            self._staged = {}
+        elif before != self._known:
+            self._staged = self._differing(old())
+        result = self._run("update-index", "-z", "--index-info", data=_lines(blobs))
+        if result.code and "index.lock': File exists" in result.err:
+            return None
+        if result.code:
+            raise self._run.failure(result)
+        self._known = _key(git_dir)
+        if before is None or before == self._merged:
+            self._merged = self._known
+        staged = {path: self._staged.pop(path, "") for path in blobs}
+        return {path: oid for path, oid in staged.items() if oid and oid != getattr(blobs[path], "oid", "")}
+
+    def _differing(self, tree: str) -> dict[str, str]:
+        out = self._run.ok("diff-index", "--cached", "--no-renames", "-z", "--end-of-options", tree)
+        return {item.new: item.new_oid for item in raw_changes(out) if item.new_mode and item.status != "U"}
+
+
+def _lines(blobs: Mapping[str, Blob | None]) -> bytes:
+    """Removals first: Note.md has to go before note.md comes, and a file before the folder of its name."""
+    gone = [b"0 %s\t%s\0" % (b"0" * 40, _bytes(path)) for path, blob in blobs.items() if blob is None]
+    kept = [b"%o %s\t%s\0" % (blob.mode, blob.oid.encode(), _bytes(path)) for path, blob in blobs.items() if blob]
+    return b"".join(gone + kept)
+
+
+def _bytes(path: str) -> bytes:
+    return path.encode("utf-8", "surrogateescape")
+
+
+def _key(git_dir: str) -> _Key | None:
+    try:
+        found = os.stat(os.path.join(git_dir, "index"))
+    except FileNotFoundError:
+        return None
+    return found.st_mtime_ns, found.st_ctime_ns, found.st_ino, found.st_size

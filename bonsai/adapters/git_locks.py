@@ -1,0 +1,91 @@
+"""Lock files and other leftovers of git processes that were killed: which there are, and which may go."""
+
+import glob
+import os
+import sys
+import time
+from contextlib import suppress
+
+from bonsai.adapters.git_commit import PRIVATE
+from bonsai.adapters.git_repo import Layout
+from bonsai.adapters.git_run import GitRun
+
+_SLACK = 2.0  # seconds: file systems round times
+_UNSEEN = 15 * 60.0  # seconds: where processes cannot be listed, a younger lock may be in use
+
+
+class Locks:
+    """The locks of one worktree on one branch."""
+
+    def __init__(self, layout: Layout, ref: str, run: GitRun) -> None:
+        self._layout, self._ref, self._run = layout, ref, run
+
+    def held(self) -> list[str]:
+        """Absolute paths of the lock files that stand there."""
+        layout = self._layout
+        names = [os.path.join(layout.git_dir, name) for name in ("index.lock", "HEAD.lock")]
+        names += [os.path.join(layout.common_dir, name) for name in (f"{self._ref}.lock", "packed-refs.lock")]
+        names += _glob(layout.common_dir, f"{PRIVATE}*.lock")
+        return [name for name in names if os.path.lexists(name)]
+
+    def remove(self, since: float, foreign_older_than: float | None) -> list[str]:
+        """Remove leftovers younger than `since`, and locks older than `foreign_older_than` seconds."""
+        now = time.time()
+        oldest = now - foreign_older_than if foreign_older_than is not None else float("-inf")
+        newest = now if sys.platform == "linux" else now - _UNSEEN
+        found = [name for name in self.held() if since - _SLACK <= _age(name) <= newest or _age(name) <= oldest]
+        found += [name for name in self._debris() if since - _SLACK <= _age(name) <= newest]
+        if not found or self._at_work():
+            return []
+        removed = []
+        for name in found:
+            with suppress(OSError):
+                os.unlink(name)
+                removed.append(name)
+        for ref in _glob(self._layout.common_dir, f"{PRIVATE}*"):
+            self._run("update-ref", "--no-deref", "-d", os.path.relpath(ref, self._layout.common_dir))
+        return removed
+
+    def _debris(self) -> list[str]:
+        objects = os.path.join(self._layout.common_dir, "objects")
+        found = _glob(self._layout.git_dir, "fast_import_crash_*")
+        for pattern in ("tmp_obj_*", "??/tmp_obj_*", "pack/tmp_*"):
+            found += _glob(objects, pattern)
+        return found + [name for name in _glob(objects, "pack/*.keep") if _is_ours(name)]
+
+    def _at_work(self) -> bool:
+        """Whether a git that lives has its current folder in the work tree or in the git folders."""
+        places = [
+            os.path.realpath(place) for place in (self._layout.top, self._layout.git_dir, self._layout.common_dir)
+        ]
+        for folder in glob.glob("/proc/[0-9]*"):
+            with suppress(FileNotFoundError, ProcessLookupError):
+                with open(f"{folder}/comm", "rb") as file:
+                    name = file.read().strip()
+                if name != b"git" and not name.startswith(b"git-"):
+                    continue
+                try:
+                    here = os.readlink(f"{folder}/cwd")
+                except PermissionError:  # somebody else's git: where it works cannot be told, so it may be here
+                    return True
+                if any(here == place or here.startswith(f"{place}/") for place in places):
+                    return True
+        return False
+
+
+def _glob(folder: str, pattern: str) -> list[str]:
+    return [os.path.join(folder, name) for name in glob.glob(pattern, root_dir=folder)]
+
+
+def _age(name: str) -> float:
+    try:
+        return os.lstat(name).st_mtime
+    except OSError:
+        return float("inf")
+
+
+def _is_ours(name: str) -> bool:
+    """Whether a pack is kept by a fast-import that was killed."""
+    with suppress(OSError), open(name, "rb") as file:
+        return file.read(64).startswith(b"fast-import")
+    return False

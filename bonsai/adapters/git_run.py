@@ -1,0 +1,194 @@
+"""The one way to run git: fixed options, a scrubbed environment, a time limit, and no program of the repository."""
+
+import os
+import re
+import signal
+import subprocess
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any, NamedTuple
+
+from bonsai.errors import BonsaiError, Busy, IoFailed, Misconfigured, Unavailable
+
+#: What a repository's own config may not decide: programs first, then what would change an answer's form.
+_CONFIG = (
+    "core.hooksPath=/dev/null",
+    "core.fsmonitor=false",
+    "core.attributesFile=/dev/null",
+    "core.sshCommand=ssh",
+    "core.askPass=",
+    "core.pager=cat",
+    "credential.helper=",
+    "protocol.allow=never",
+    "protocol.ext.allow=never",
+    "log.showSignature=false",  # `git log` would run gpg.program
+    "gc.auto=0",
+    "maintenance.auto=false",
+    "core.fsync=all",
+    "core.quotePath=false",
+    "core.ignorecase=false",  # else a rename from Note.md to note.md is lost in the index and in fast-import
+    "fastimport.unpackLimit=100",  # small commits stay loose objects: a pack for each edit would pile up
+    "diff.orderFile=/dev/null",
+    "diff.relative=false",
+    "diff.renameLimit=1000",
+    "merge.conflictStyle=merge",
+    "i18n.logOutputEncoding=UTF-8",
+    "color.ui=false",
+)
+_ENVIRONMENT = {
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_ALLOW_PROTOCOL": "none",  # a missing object of a partial clone would run remote.*.uploadpack
+}
+#: Of a person's GIT_* variables these alone reach git; GIT_DIR or GIT_INDEX_FILE would lead it somewhere else.
+_KEPT = re.compile(
+    r"GIT_(?:CONFIG_(?:GLOBAL|SYSTEM|NOSYSTEM)|(?:AUTHOR|COMMITTER)_[A-Z]{1,9}|EXEC_PATH|CEILING_DIRECTORIES"
+    r"|TERMINAL_PROMPT|OPTIONAL_LOCKS|NO_LAZY_FETCH|ALLOW_PROTOCOL|PYTHON_[A-Z_]{1,40})"
+)
+_REFUSED = ("No space left", "quota exceeded", "Read-only file system", "Permission denied", "Input/output error")
+_BUSY = ("cannot lock ref", "Unable to create '", "Not updating refs/", "another git process")
+_SECONDS = 120.0
+KILLED = -signal.SIGKILL
+
+
+class Result(NamedTuple):
+    """What a git process left."""
+
+    code: int  # exit status; KILLED after the time limit
+    out: bytes
+    err: str
+    pid: int
+
+    @property
+    def words(self) -> str:
+        """git's own first words about what went wrong."""
+        lines = [line.strip() for line in self.err.splitlines() if line.strip()]
+        chosen = next((line for line in lines if line.startswith(("fatal:", "error:"))), lines[0] if lines else "")
+        said = chosen.removeprefix("fatal:").removeprefix("error:").strip()
+        return said or f"git ended with status {self.code}"
+
+
+class GitRun:
+    """Runs git in one folder.
+
+    Raises Unavailable (no git), IoFailed (the system cannot start a process); `ok` also what `failure` makes.
+    """
+
+    def __init__(self, root: str) -> None:
+        self.root = root
+
+    def __call__(
+        self,
+        *args: str,
+        data: bytes = b"",
+        seconds: float = _SECONDS,
+        env: Mapping[str, str] | None = None,
+        config: tuple[str, ...] = (),
+        literal: bool = True,
+    ) -> Result:
+        """Run one git command to its end, or to its time limit.
+
+        Args:
+            args: the command and its arguments, text with surrogate escapes for bytes that are no UTF-8.
+            data: standard input.
+            seconds: time limit, after which the process and all its children are killed.
+            env: variables to add.
+            config: further `key=value` settings; they win over the fixed ones.
+            literal: whether pathspecs are plain paths (only for pathspecs that no user wrote may it be False).
+        """
+        argv = ["git", "-C", self.root, "--no-pager", "--no-optional-locks"]
+        argv += ["--literal-pathspecs"] if literal else []
+        for item in (*_CONFIG, *config):
+            argv += ["-c", item]
+        running = self._start([*_scrub(), *argv, *args], {**_ENVIRONMENT, **(env or {})}, piped=bool(data))
+        process: subprocess.Popen[bytes] = running.proc
+        try:
+            out, err = process.communicate(data or None, timeout=seconds)
+            code = process.returncode
+        except subprocess.TimeoutExpired:
+            out, err, code = *_kill(process), KILLED
+        except BaseException:
+            _kill(process)
+            raise
+        if code == 127:
+            raise _no_git()
+        return Result(code, out, err.decode("utf-8", "replace"), process.pid)
+
+    def ok(self, *args: str, data: bytes = b"", literal: bool = True) -> bytes:
+        """The output of a command that has to succeed. Raises what `failure` makes of it."""
+        result = self(*args, data=data, literal=literal)
+        if result.code:
+            raise self.failure(result)
+        return result.out
+
+    def failure(self, result: Result) -> BonsaiError:
+        """The error that a failed command stands for."""
+        if result.code == KILLED:
+            return Busy("git did not answer in time", path=self.root, hint="Try again.")
+        refused = any(words in result.err for words in _REFUSED)
+        if not refused and any(words in result.err for words in _BUSY):
+            return Busy(result.words, path=self.root, hint="Another git is at work here: try again.")
+        if "not a git repository" in result.err or "dubious ownership" in result.err:
+            return Misconfigured(result.words, path=self.root, hint="Run `bonsai doctor`.")
+        hint = "Make room, or correct the permissions, and try again." if refused else "Run `bonsai doctor`."
+        return IoFailed(f"git: {result.words}", path=self.root, hint=hint)
+
+    def _start(self, argv: list[str], env: dict[str, str], *, piped: bool) -> Any:
+        git = _git_class()
+        # Bytes as the system has them, whatever the locale: under LC_ALL=C Python would refuse to pass an umlaut.
+        words = [os.fsdecode(word.encode("utf-8", "surrogateescape")) for word in argv]
+        try:
+            return git(self.root).execute(
+                words,
+                istream=subprocess.PIPE if piped else None,
+                as_process=True,
+                env=env,
+                shell=False,
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise IoFailed(f"git cannot be started: {error.strerror}", path=self.root) from error
+        except Exception as error:
+            if type(error).__name__ == "GitCommandNotFound":
+                raise _no_git() from error
+            raise
+
+
+def _git_class() -> Any:
+    """GitPython's command runner. Its import looks for git and, unless told to be quiet, fails without it."""
+    before = os.environ.get("GIT_PYTHON_REFRESH")
+    os.environ["GIT_PYTHON_REFRESH"] = "quiet"
+    try:
+        from git.cmd import Git
+    finally:
+        if before is None:
+            del os.environ["GIT_PYTHON_REFRESH"]
+        else:
+            os.environ["GIT_PYTHON_REFRESH"] = before
+    return Git
+
+
+def _scrub() -> list[str]:
+    """GitPython can add variables but not take any away, so `env` does where there is one to take."""
+    bad = [name for name in os.environ if name.startswith("GIT_") and not _KEPT.fullmatch(name)]
+    return ["env", *(word for name in bad for word in ("-u", name))] if bad else []
+
+
+def _kill(process: "subprocess.Popen[bytes]") -> tuple[bytes, bytes]:
+    """End the process and its children: politely first, because git then takes its lock files with it."""
+    for number, seconds in ((signal.SIGTERM, 0.5), (signal.SIGKILL, 1.0)):
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, number)
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(seconds)
+    # A grandchild that left the session may still hold our pipes open: do not wait for it.
+    for pipe in (process.stdin, process.stdout, process.stderr):
+        with suppress(OSError):
+            if pipe:
+                pipe.close()
+    return b"", b""
+
+
+def _no_git() -> Unavailable:
+    return Unavailable("git is not installed, or not on PATH", hint="Install git 2.31 or newer.")
