@@ -1,0 +1,69 @@
+"""The writer lock: one flock on `.bonsai/lock`, which the kernel releases when its holder dies."""
+
+import os
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from bonsai.errors import Busy, IoFailed, Refused
+
+if TYPE_CHECKING:
+    from filelock import BaseFileLock
+
+_GUARD = threading.Lock()
+_SHARED: "dict[str, tuple[threading.RLock, BaseFileLock]]" = {}
+
+
+class WriterLock:
+    """The lock at `path` (absolute), waited for at most `timeout` seconds unless the call says otherwise."""
+
+    def __init__(self, path: str, timeout: float = 30.0) -> None:
+        folder, name = os.path.split(path)
+        self._path, self._timeout = os.path.join(os.path.realpath(folder), name), timeout
+
+    @contextmanager
+    def __call__(self, timeout: float | None = None) -> Iterator[None]:
+        """Hold the lock; the thread that holds it may take it again. Raises Busy, Refused (a symlink), IoFailed."""
+        from filelock import Timeout
+
+        wait = self._timeout if timeout is None else timeout
+        end = time.monotonic() + wait
+        threads, file = _shared(self._path)
+        if not threads.acquire(timeout=max(wait, 0)):
+            raise _busy(wait)
+        try:
+            if os.path.islink(self._path):
+                raise Refused("a symlink, which bonsai does not follow", path=".bonsai/lock", hint="Delete it.")
+            try:
+                file.acquire(timeout=max(end - time.monotonic(), 0), poll_interval=0.02)
+            except Timeout as error:
+                raise _busy(wait) from error
+            except (OSError, NotImplementedError) as error:
+                raise IoFailed(f"cannot lock: {error}", path=".bonsai/lock", hint="Check its permissions.") from error
+            try:
+                yield
+            finally:
+                file.release()
+        finally:
+            threads.release()
+
+
+def _shared(path: str) -> "tuple[threading.RLock, BaseFileLock]":
+    """One pair a process and file: two workspaces opened on the same folder must not wait for each other for ever.
+
+    flock excludes other processes, the thread lock other threads of this one; both count how often they are held.
+    """
+    from filelock import FileLock
+
+    with _GUARD:
+        if path not in _SHARED:
+            _SHARED[path] = (threading.RLock(), FileLock(path, mode=0o600, thread_local=False))
+        return _SHARED[path]
+
+
+def _busy(wait: float) -> Busy:
+    return Busy(
+        f"another bonsai has been at work in this workspace for {wait:g} s", path=".bonsai/lock", hint="Try again."
+    )
