@@ -3,7 +3,6 @@
 Nothing here words anything (`render` does), and nothing here raises for a character that the locale cannot show.
 """
 
-import json
 import os
 import sys
 import time
@@ -48,6 +47,8 @@ def say(lines: Lines) -> None:
 
 def write_json(value: Any) -> None:
     """Data for programs: one object in UTF-8, whatever the locale; bytes that are no UTF-8 as `\\udcXX` escapes."""
+    import json
+
     text = json.dumps(value, ensure_ascii=False, indent=2, default=str)
     _send(sys.stdout, text.encode("utf-8", "backslashreplace") + b"\n")
 

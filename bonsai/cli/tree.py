@@ -97,7 +97,8 @@ def _move(door: Door, file: str, domain: str, style: str) -> int:
     from bonsai.cli import render, render_original
 
     with door.workspace() as workspace:
-        report = workspace.move(*located(workspace, [file]), domain)
+        [note] = located(workspace, [file])
+        report = workspace.move(note, domain)
         lines = list(render.move(report))
         if style == "original":  # the script ran the reindex script at the end, and printed its line
             lines += render_original.reindex(workspace.reindex())
