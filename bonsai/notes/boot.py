@@ -146,7 +146,7 @@ def _gap(boot: bytes, eol: bytes) -> bytes:
 
 def _without(boot: bytes, span: _Span) -> bytes:
     before, after = boot[: span.start], boot[span.end :]
-    if after:
+    if after or not span.whole:
         return before + after
     for eol in (b"\r\n", b"\n", b"\r"):
         if before.endswith(eol):

@@ -16,7 +16,7 @@ class Section(NamedTuple):
     """One piece of a boot file.
 
     A preamble stands before the first section; a chapter is a level-1 heading with its text in a file that splits at
-    level 2. `heading` is the text of the heading as it shows, that of a preamble the text of the level-1 heading in it.
+    level 2. `heading` is the text of the heading as it shows, that of a preamble the text of the title it begins with.
     """
 
     kind: Kind
@@ -54,14 +54,14 @@ def split(data: bytes) -> Sections:
         inside = found[max(cut, 0) : stop]
         titles = [item for item in inside if item.level == 1]
         own = found[cut] if cut >= 0 else None
-        title = own or next(iter(titles), None)
+        title = own or _title(rows, titles)
         pieces.append(
             Section(
                 kind=_kind(own, level),
                 heading=_shown(title.text) if title else "",
                 level=own.level if own else 0,
                 data=body[begin : at[last]],
-                bare=not _uncommented(_without(rows, first, last, titles)).strip(),
+                bare=not _without(rows, first, last, titles),
             )
         )
     return Sections(data[:start], tuple(pieces) if body else ())
@@ -73,9 +73,17 @@ def _kind(own: Heading | None, level: int) -> Kind:
     return "chapter" if own.level < level else "section"
 
 
+def _title(rows: list[bytes], titles: list[Heading]) -> Heading | None:
+    """The title that a preamble begins with. One further down names only the end of the preamble."""
+    if not titles or _without(rows, 0, titles[0].line, []):
+        return None
+    return titles[0]
+
+
 def _without(rows: list[bytes], first: int, last: int, titles: list[Heading]) -> str:
+    """What these lines say besides the titles and the HTML comments."""
     hidden = {line for item in titles for line in range(item.line, item.end)}
-    return _text(b"".join(rows[line] for line in range(first, last) if line not in hidden))
+    return _uncommented(_text(b"".join(rows[line] for line in range(first, last) if line not in hidden))).strip()
 
 
 def _frontmatter(data: bytes) -> int:
