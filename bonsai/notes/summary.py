@@ -75,7 +75,7 @@ def summarise(path: str, data: bytes, size: int) -> Summary:
         blank=note.block is None and not whole.strip(),
         dated=max(dates["created"], dates["updated"], key=_instant),
         archived=dates["archived"],
-        type=_type(fields),
+        type=note_type(fields),
         key=_words(fields.get("key")),
         names=_names(fields, title),
         links=note_links.targets(body),
@@ -141,7 +141,8 @@ def _words(value: Value) -> str:
     return ""
 
 
-def _type(fields: dict[str, Value]) -> str:
+def note_type(fields: dict[str, Value]) -> str:
+    """The `type:` of a note, or its `metadata.type` (how Claude Code writes it), "" where there is none."""
     nested = fields.get("metadata")
     found = fields.get("type") or (nested.get("type") if isinstance(nested, dict) else None)
     return found.strip() if isinstance(found, str) else ""
@@ -163,7 +164,7 @@ def _first_lines(text: str) -> tuple[str, str]:
         if in_code:
             code = code or clean(said)
         elif said[0] == "#" and (found := _HEADING.match(rows[at])):
-            heading = heading or clean(rows[at][found.end() :].strip().rstrip("#"))
+            heading = heading or clean(_without_closing(rows[at][found.end() :].strip()))
         elif _RULER.match(said) or _MARKER.match(said):
             continue
         elif _is_underlined(rows, at):
@@ -173,6 +174,12 @@ def _first_lines(text: str) -> tuple[str, str]:
         if heading and lead:
             break
     return heading, lead or code or heading
+
+
+def _without_closing(text: str) -> str:
+    """The text of a heading without the `##` that may close it; `C#` keeps its sign."""
+    bare = text.rstrip("#")
+    return bare if not bare or bare[-1] in " \t" else text
 
 
 def _said(rows: list[str]) -> Iterator[tuple[int, str, bool]]:
