@@ -7,7 +7,6 @@ makes no difference.
 """
 
 import os
-import re
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -16,12 +15,11 @@ from bonsai.adapters import displaced
 from bonsai.adapters.displaced import sync_folder, temp_name, told, write_new
 from bonsai.errors import Busy, NotFound, Refused
 from bonsai.notes.change import Entry, EntryKind, Stat
-from bonsai.notes.layout import CONFIG, MEMORY, folder_of, name_of, path_fault, tree_of
+from bonsai.notes.layout import CONFIG, MEMORY, folder_of, is_boot_spelling, name_of, path_fault, tree_of
 
 FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
 DEEPEST = 64  # folders below memory/; deeper ones are reported, not entered: each level holds a file descriptor
 
-_BOOT = re.compile(r"memory(?:-[^/]+)?\.md", re.IGNORECASE)
 _NOTHING = Stat(0, 0, 0, 0, 0o100644)
 
 
@@ -333,7 +331,7 @@ def _changed(path: str) -> Busy:
 def _scan_root(root: int, found: list[Entry]) -> None:
     with os.scandir(root) as entries:
         for entry in entries:
-            if _BOOT.fullmatch(entry.name) or entry.name == CONFIG:
+            if entry.name == CONFIG or is_boot_spelling(entry.name):
                 with suppress(FileNotFoundError):
                     info = entry.stat(follow_symlinks=False)
                     if not stat.S_ISDIR(info.st_mode):

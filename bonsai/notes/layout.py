@@ -87,6 +87,12 @@ def folder_of(path: str) -> str:
     return path.rpartition("/")[0]
 
 
+def is_boot_spelling(name: str) -> bool:
+    """Whether a name is a boot file's in some spelling: `memory.md` too, which some disks take for MEMORY.md."""
+    stem, dot, suffix = name.rpartition(".")
+    return bool(_BOOT.fullmatch(f"{stem[:6].upper()}{stem[6:]}{dot}{suffix.lower()}"))
+
+
 def path_fault(path: str) -> str:
     """Why a text cannot be the path of something in a workspace, "" where it can."""
     try:
