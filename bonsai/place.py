@@ -40,7 +40,7 @@ class Place:
 
     def __init__(
         self, root: str, agent: str = "", actor: str = "", session: str = "", progress: Progress | None = None
-    ):
+    ) -> None:
         self.root = root
         self.agent = taxonomy.agent_id(agent) if agent else ""
         self.tree = Tree(self.agent)
@@ -131,7 +131,6 @@ class Place:
     def close(self) -> None:
         """Release the files that are open."""
         self._cache.close()
-        self._store.close()
 
     def __enter__(self) -> Self:
         return self

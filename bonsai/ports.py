@@ -6,8 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, NamedTuple, Protocol
 
-from bonsai.notes.change import Entry, Row, Stat
-from bonsai.notes.change import PathTime as PathTime
+from bonsai.notes.change import Entry, PathTime, Row, Stat
 
 
 class NoteStore(Protocol):

@@ -5,13 +5,13 @@ import secrets
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from bonsai.config import Settings
 from bonsai.errors import BonsaiError, Busy, Misconfigured, NotFound, Refused
 from bonsai.notes import layout
-from bonsai.notes.change import Plan, Row
+from bonsai.notes.change import PathTime, Plan, Row
 from bonsai.notes.draft import Draft
 from bonsai.notes.layout import Kind, Tree
 from bonsai.notes.problem import Problem
@@ -19,7 +19,7 @@ from bonsai.notes.view import View
 from bonsai.passes import pending, reindex
 from bonsai.passes.look import Look
 from bonsai.passes.recover import recover
-from bonsai.ports import Author, Blob, Cache, FileChange, History, Journal, Lock, NoteStore, PathTime
+from bonsai.ports import Author, Blob, Cache, FileChange, History, Journal, Lock, NoteStore
 
 TRIES = 8  # of a commit, when somebody else moves HEAD at the same time
 
@@ -38,7 +38,7 @@ class Outside:
     ignore_text: str  # the lines of memory/.gitignore
     actor: str = "human"
     session: str = ""
-    author: Author = Author()
+    author: Author = field(default_factory=Author)
     progress: Callable[[str, int, int], None] | None = None
 
 
@@ -165,7 +165,8 @@ class Run:
         self.kept_back = {*found.held, *(item.path for item in found.problems)}
         if not found.rows:
             return None
-        edit = Run(self.out)  # a run of its own, so that `undo` can take back the one without the other
+        outside = replace(self.out, actor="human") if self.out.actor == "import" else self.out
+        edit = Run(outside)  # a run of its own, so that `undo` can take back the one without the other
         edit.view, edit._look = self.view, self._look
         return edit.commit_rows(
             found.rows, "edit", f"edit: {layout.listed([row.path for row in found.rows])}", pending.describe(found.rows)

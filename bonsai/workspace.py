@@ -63,7 +63,7 @@ class Workspace(Place):
         session: str = "",
         progress: Progress | None = None,
     ) -> InitReport:
-        """Make a workspace, or adopt a folder with what it holds; nothing that is there changes but MEMORY.md's block."""
+        """Make a workspace, or adopt a folder with what it holds; of that, only MEMORY.md gains its block."""
         created = []
         if not Path(path).is_dir():
             Path(path).mkdir(parents=True)

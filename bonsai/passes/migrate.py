@@ -9,13 +9,15 @@ from datetime import date, timedelta
 from bonsai.errors import BadData, Usage
 from bonsai.notes import boot as boot_file
 from bonsai.notes.boot import HOT_NAMES, TYPE_NAMES
-from bonsai.notes.change import Drop, Put
-from bonsai.notes.layout import BACKUP, Tree, fold, folder_of, is_archived, name_of
+from bonsai.notes.change import Drop, Plan, Put
+from bonsai.notes.draft import Draft
+from bonsai.notes.layout import BACKUP, Kind, Tree, fold, folder_of, is_archived, kind_of, name_of, printable
 from bonsai.notes.note import conflict_line, set_fields
 from bonsai.notes.split import Section, split
 from bonsai.notes.summary import count_tokens
 from bonsai.notes.taxonomy import DATES, GENERAL, classify, slug, unique
-from bonsai.passes.reports import Created, Skipped
+from bonsai.notes.view import View
+from bonsai.passes.reports import Created, MigrateReport, Skipped, Tokens
 
 _LOOSE = re.compile(r"\d{4}-[^/]*\.md|[^/]*-progress[^/]*\.md", re.DOTALL)
 _ATX = re.compile(rb" {0,3}#{1,6}(?:[ \t\r\n]|\Z)")
@@ -213,3 +215,35 @@ def _moves(
             names.take(target)
             moves.append((path, target))
     return moves, left
+
+
+def draft(view: View, draft: Draft, tree: Tree, keep: Collection[str], today: date) -> tuple[Plan, MigrateReport]:
+    """Plan the migrate of a tree over a draft. The index run that follows splices the block into MEMORY.md."""
+    boot = draft.get(tree.boot) or b""
+    loose = {
+        path: draft.need(path)
+        for path, row in view.rows.items()
+        if row.stat is not None and folder_of(path) == tree.memory and kind_of(path) is Kind.NOTE
+    }
+    found = plan(
+        boot,
+        tree=tree,
+        has_backup=draft.get(tree.at(BACKUP)) is not None,
+        keep=keep,
+        taken={*view.rows, *view.unread},
+        loose=loose,
+        today=today,
+    )
+    for put in found.puts:
+        draft.create(put.path, put.data)
+    for drop in found.drops:
+        draft.drop(drop.path)
+    if found.boot != boot:
+        draft.put(tree.boot, found.boot)
+    before = count_tokens(boot.decode("utf-8", "replace"))
+    report = MigrateReport(found.created, found.skipped, found.moved, found.backup, Tokens(before, before), None)
+    notes = len(found.created)
+    body = [f"add {printable(item.path)} from {item.heading!r}" for item in found.created]
+    body += [f"move {printable(old)} to {printable(new)}" for old, new in found.moved]
+    subject = f"migrate: {tree.boot} to {notes} note{'' if notes == 1 else 's'}"
+    return draft.plan("migrate", subject, "\n".join(body)), report
