@@ -99,7 +99,7 @@ def _usage(error: click.UsageError) -> Usage:
 
 def _io(error: OSError) -> IoFailed:
     path = error.filename if isinstance(error.filename, str) else os.fsdecode(error.filename or b"")
-    return IoFailed(error.strerror or str(error), path=path or None, hint="Nothing else was done; try again then.")
+    return IoFailed(error.strerror or str(error), path=path or None, hint="Correct that, then run the command again.")
 
 
 def _bug(error: Exception) -> BonsaiError:

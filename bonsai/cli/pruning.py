@@ -2,6 +2,7 @@
 
 import json
 import sys
+from pathlib import Path
 from typing import Any
 
 import click
@@ -9,7 +10,7 @@ import click
 from bonsai.cli.completion import note_paths
 from bonsai.cli.door import Door, Verb, VerbGroup, door, located, native, verb
 from bonsai.cli.tree import style_option
-from bonsai.errors import BadData
+from bonsai.errors import BadData, NotFound
 
 
 @click.group(
@@ -69,12 +70,11 @@ def apply(door: Door, file: str) -> int:
 
 
 def _decisions(file: str) -> dict[str, Any]:
-    """The object in a file, `-` for stdin. Raises BadData, OSError."""
-    if file == "-":
-        data = sys.stdin.buffer.read()
-    else:
-        with open(native(file), "rb") as source:
-            data = source.read()
+    """The object in a file, `-` for stdin. Raises BadData, NotFound, OSError."""
+    try:
+        data = sys.stdin.buffer.read() if file == "-" else Path(native(file)).read_bytes()
+    except FileNotFoundError as error:
+        raise NotFound("there is no such file", path=file, hint="`bonsai reflect` stages one.") from error
     try:
         found = json.loads(data.decode("utf-8-sig"))
     except (ValueError, RecursionError) as error:

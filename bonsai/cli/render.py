@@ -69,10 +69,10 @@ def migrate(report: MigrateReport) -> Lines:
         yield "Nothing to migrate."
         return
     before, after = report.boot_tokens
-    yield f"Boot tokens: {before} → {after}"
     if report.dry_run:
-        yield "Nothing was written (--dry-run)."
+        yield f"Boot tokens now: {before}. Nothing was written (--dry-run)."
         return
+    yield f"Boot tokens: {before} → {after}"
     if report.backup:
         yield f"The original is in {report.backup}, byte for byte."
     yield from _committed(report.commit)
@@ -113,7 +113,8 @@ def status(report: StatusReport, now: datetime, max_age: int) -> Lines:
     yield RULE
     yield f"Last reindex:  {last_reindex(report, now)}"
     yield f"Total memory:  {report.total_tokens} tokens across {_count(report.domains, 'domain')}"
-    yield f"Notes:         {report.notes}, {report.archived} archived, {report.uncommitted} with uncommitted edits"
+    yield f"Notes:         {report.notes}, and {report.archived} archived"
+    yield f"Uncommitted:   {_count(report.uncommitted, 'file') if report.uncommitted else 'none'}"
     yield f"Boot file:     {report.boot_tokens} tokens"
     yield f"general/ violations: {_count(report.general_violations, 'file')} older than {max_age}d"
     yield f"Pending purge: {report.pending_purge or 'none'}"

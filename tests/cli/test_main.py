@@ -16,6 +16,7 @@ from bonsai.cli import screen
 from bonsai.cli.main import run
 from bonsai.passes import reports
 from bonsai.passes.reports import Outlook
+from bonsai.ports import Commit
 
 ERRORS = [item for item in vars(errors).values() if isinstance(item, type)]
 
@@ -215,6 +216,24 @@ def test_json_is_accepted_before_and_after_the_command(words: list[str], capfd: 
     }
 
 
+def test_json_of_log_has_the_message(capfd: pytest.CaptureFixture[str]) -> None:
+    commit = Commit(
+        "a" * 40, "2026-03-15T08:15:00+00:00", "A", "archive: x", "", "archive", "human", "r", "", "", (), ()
+    )
+    Workspace.answer.report = reports.LogReport([commit])
+    assert run(["log", "--json"]) == 0
+    found = json.loads(capfd.readouterr().out)["commits"][0]
+    assert found["message"] == "archive: x"
+    assert {"sha", "time", "op", "actor", "run", "message", "paths"} <= set(found)
+
+
+def test_log_is_cut_for_people_only(workspace: type[Workspace]) -> None:
+    Workspace.answer.report = reports.LogReport([])
+    for words, limit in ((["log"], 20), (["log", "--json"], 0), (["log", "--limit", "0"], 0)):
+        assert run(words) == 0
+        assert workspace.calls[-1][2] == {"limit": limit}
+
+
 def test_a_file_named_like_an_option(workspace: type[Workspace]) -> None:
     Workspace.answer.report = committed()
     assert run(["commit", "--", "--json"]) == 0
@@ -321,7 +340,8 @@ def test_reflect_apply_reads_one_object(text: str, code: int, tmp_path: Path) ->
     (tmp_path / "d.json").write_text(text, encoding="utf-8")
     Workspace.answer.report = reports.ApplyReport([], [], None)
     assert run(["reflect", "apply", str(tmp_path / "d.json")]) == code
-    assert run(["reflect", "apply", str(tmp_path / "none.json")]) == 74
+    assert run(["reflect", "apply", str(tmp_path / "none.json")]) == 66
+    assert run(["reflect", "apply", str(tmp_path)]) == 74
 
 
 ASCII = {"LC_ALL": "C", "LANG": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "PYTHONIOENCODING": "ascii"}
