@@ -9,10 +9,12 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
+from itertools import islice
 from math import log
 from typing import NamedTuple
 
-from bonsai.notes.layout import MAX_PARSED, Kind, kind_of
+from bonsai.notes.layout import MAX_PARSED, Kind, kind_of, tree_of
 from bonsai.notes.note import Note, Value, lines, parse
 from bonsai.notes.summary import count_tokens
 
@@ -99,28 +101,39 @@ def visible(text: str) -> str:
 
 
 def words(text: str) -> list[str]:
-    """The terms of a text, folded, in order; compounds whole and in parts, CJK as characters and pairs."""
-    found: list[str] = []
-    text = unicodedata.normalize("NFKC", text)
-    for token in _WORD.findall(text):
-        if not token.isascii() and _WIDE.search(token):
-            found += _wide_terms(token)
-            continue
-        whole = token.casefold()
-        found.append(whole)
-        if not whole.isalpha():
-            parts = [part for part in _PART.findall(whole) if part != whole]
-            found += parts
-        if token.isascii() and not (token.islower() or token.isupper() or token.istitle()):
-            found += [part.casefold() for part in _CAMEL.findall(token) if part.casefold() != whole]
-    return [_singular(word) for word in found]
+    """The terms of a text, folded, without their endings; compounds whole and in parts, CJK as characters and pairs."""
+    return [term for token in _tokens(text) for term in _stems(token)]
 
 
-def query_terms(query: str) -> list[str]:
-    """What to look for, each once: without the commonest words, unless there is nothing else."""
-    single = [run for run in _WIDE.findall(unicodedata.normalize("NFKC", query)) if len(run) == 1]
-    terms = [term for term in dict.fromkeys(words(query)) if len(term) > 1 or not _WIDE.match(term) or term in single]
-    return ([term for term in terms if term not in _COMMON] or terms)[:MAX_TERMS]
+def _tokens(text: str) -> list[str]:
+    return _WORD.findall(text if text.isascii() else unicodedata.normalize("NFKC", text))
+
+
+@lru_cache(65536)  # a tree says the same few thousand words all the time
+def _stems(token: str) -> tuple[str, ...]:
+    return tuple(_stem(term) for term in _terms(token))
+
+
+def _terms(token: str) -> list[str]:
+    """A token whole and in parts."""
+    if not token.isascii() and _WIDE.search(token):
+        return _wide_terms(token)
+    whole = token.casefold()
+    parts = [] if whole.isalpha() else _PART.findall(whole)
+    if token.isascii() and not (token.islower() or token.isupper() or token.istitle()):
+        parts += [part.casefold() for part in _CAMEL.findall(token)]
+    return [whole, *(part for part in parts if part != whole)]
+
+
+def query_terms(query: str) -> dict[str, str]:
+    """What to look for, each with how the query spells it; the commonest words only where there is nothing else."""
+    found: dict[str, str] = {}
+    alone = {run for run in _WIDE.findall(unicodedata.normalize("NFKC", query)) if len(run) == 1}
+    for word in (term for token in _tokens(query) for term in _terms(token)):
+        if len(word) > 1 or not _WIDE.match(word) or word in alone:  # pairs say more than their characters
+            found.setdefault(_stem(word), word)
+    rare = {term: word for term, word in found.items() if term not in _COMMON}
+    return dict(islice((rare or found).items(), MAX_TERMS))
 
 
 def rank(query: str, notes: Iterable[tuple[str, bytes]], limit: int) -> list[Found]:
@@ -133,23 +146,24 @@ def rank(query: str, notes: Iterable[tuple[str, bytes]], limit: int) -> list[Fou
     total = 0
     for path, data in notes:
         total += 1
-        folded = _folded(path, data)
+        text = data[:MAX_PARSED].decode("utf-8", "replace").replace("\0", "")
+        folded = _folded(f"{_place(path)}\n{text}")
         present = [term for term in terms if term in folded]  # a cheap test first: most notes hold no term at all
         if present:
             holding.update(present)
             candidates.append((path, data))
     weights = {term: log(1 + (total - holding[term] + 0.5) / (holding[term] + 0.5)) + 0.1 for term in terms}
-    found = [item for path, data in candidates for item in _scored(path, data, weights)]
+    found = [item for path, data in candidates for item in _scored(path, data, weights, terms)]
     found.sort(key=lambda item: (-item.score, item.path, item.passage.lines))
     return found[:limit]
 
 
-def _folded(path: str, data: bytes) -> str:
-    text = f"{path}\n{data[:MAX_PARSED].decode('utf-8', 'replace')}".replace("\0", "")
+def _folded(text: str) -> str:
+    """The text in the form that terms have, uncut: a term that is not part of it is no word of it either."""
     return text.casefold() if text.isascii() else unicodedata.normalize("NFKC", text).casefold()
 
 
-def _scored(path: str, data: bytes, weights: dict[str, float]) -> list[Found]:
+def _scored(path: str, data: bytes, weights: dict[str, float], terms: dict[str, str]) -> list[Found]:
     """The passages of one note that hold a term, or stand first under a heading that does.
 
     Where only title, tags or path hold one, the best passage stands for the note.
@@ -157,13 +171,13 @@ def _scored(path: str, data: bytes, weights: dict[str, float]) -> list[Found]:
     note = parse(data[:MAX_PARSED])
     pieces = passages(path, data) or [_frontmatter(note)]
     title = field_text(note.fields.get("title")) or (pieces[0].trail[0] if pieces[0].trail else "")
-    about = {"title": _about(note, title), "tags": _tags(note), "path": path.removesuffix(".md")}
+    about = {"title": _about(note, title), "tags": _tags(note), "path": _place(path)}
     fields = {name: set(words(text)) for name, text in about.items()}
     own: list[Found] = []
     others: list[Found] = []
     trail: tuple[str, ...] | None = None
     for piece in pieces:
-        score, why = _score(piece, fields, weights)
+        score, why = _score(piece, fields, weights, terms)
         leads = piece.trail != trail and any(reason.endswith(" in heading") for reason in why)
         trail = piece.trail
         chosen = own if leads or any(reason.endswith(" in text") for reason in why) else others
@@ -172,9 +186,12 @@ def _scored(path: str, data: bytes, weights: dict[str, float]) -> list[Found]:
     return own or sorted(others, key=lambda item: -item.score)[:1]
 
 
-def _score(piece: Passage, fields: dict[str, set[str]], weights: dict[str, float]) -> tuple[float, list[str]]:
+def _score(
+    piece: Passage, fields: dict[str, set[str]], weights: dict[str, float], terms: dict[str, str]
+) -> tuple[float, list[str]]:
     """How well a passage answers (BM25 for its text, a boost for each field), and why."""
-    counts = Counter(words(piece.text))
+    folded = _folded(piece.text)
+    counts = Counter(words(piece.text) if any(term in folded for term in terms) else ())
     length = 0.5 + 0.5 * counts.total() / USUAL_LENGTH
     here = {**fields, "heading": set(words(" ".join(piece.trail)))}
     score, why = 0.0, []
@@ -182,7 +199,7 @@ def _score(piece: Passage, fields: dict[str, set[str]], weights: dict[str, float
         times = counts[term]
         places = [name for name in BOOSTS if term in here[name]]
         score += weight * (2.2 * times / (times + 1.2 * length) + 0.25 * sum(BOOSTS[name] for name in places))
-        why += [f"{term} in {name}" for name in (["text"] if times else []) + places]
+        why += [f"{terms[term]} in {name}" for name in (["text"] if times else []) + places]
     return score, why
 
 
@@ -197,6 +214,12 @@ def field_text(value: Value) -> str:
 
 def _about(note: Note, title: str) -> str:
     return " ".join([title, field_text(note.fields.get("name")), field_text(note.fields.get("description"))])
+
+
+def _place(path: str) -> str:
+    """The part of a path that tells notes apart."""
+    tree = tree_of(path)
+    return path.removeprefix(f"{tree.memory}/").removeprefix("domains/").removesuffix(".md")
 
 
 def _tags(note: Note) -> str:
@@ -297,6 +320,13 @@ def _wide_terms(token: str) -> list[str]:
     return found + [word.casefold() for word in _PART.findall(token[at:])]
 
 
-def _singular(word: str) -> str:
-    plural = len(word) > 3 and word.endswith("s") and word not in _COMMON
-    return word[:-1] if plural and not word.endswith(("ss", "us", "is")) else word
+def _stem(word: str) -> str:
+    """A word without its English ending: always a beginning of the word, which the first test in `rank` builds on."""
+    if not word.isascii() or word in _COMMON:
+        return word
+    if len(word) > 3 and word.endswith("s") and not word.endswith(("ss", "us", "is")):
+        word = word[:-1]
+    if len(word) > 5 and word.endswith(("ing", "ed")):
+        word = word[:-3] if word.endswith("g") else word[:-2]
+        word = word[:-1] if word[-1] == word[-2] and word[-1] not in "lsz" else word
+    return word[:-1] if len(word) > 4 and word.endswith("e") else word
