@@ -74,6 +74,14 @@ def test_imports_go_one_way(name: str) -> None:
             assert is_inside(target, [here, *ALLOWED[here]]), f"{name} imports {imported}"
 
 
+@pytest.mark.parametrize("name", [name for name in MODULES if room(name) == "passes"])
+def test_passes_do_not_know_each_other_and_do_not_print(name: str) -> None:
+    shared = {name, "passes", "passes/reports", "passes/recover"}
+    used = {imported.removeprefix("bonsai.").replace(".", "/") for imported, _ in imports(MODULES[name])}
+    assert not {other for other in used & set(MODULES) if room(other) == "passes"} - shared
+    assert "print(" not in MODULES[name].read_text(encoding="utf-8")
+
+
 @pytest.mark.parametrize("name", MODULES)
 def test_each_package_has_one_door(name: str) -> None:
     for imported, _ in imports(MODULES[name]):
