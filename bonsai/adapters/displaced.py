@@ -16,6 +16,7 @@ from contextlib import contextmanager, suppress
 from hashlib import sha256
 
 from bonsai.errors import BonsaiError, CannotCreate, IoFailed, NotFound, Refused
+from bonsai.notes.layout import TEMPORARY
 
 EXCHANGE = 2  # the flag has this value in Linux (renameat2) and in macOS (renameatx_np)
 _NO_SUCH_CALL = {errno.EINVAL, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP}
@@ -69,7 +70,7 @@ def _error(error: OSError, path: str, making: bool) -> BonsaiError:
 
 def temp_name() -> bytes:
     """A name for a file in the making: unique, hidden, and known to `sweep`."""
-    return f".bonsai-{secrets.token_hex(8)}.tmp".encode()
+    return f"{TEMPORARY}{secrets.token_hex(8)}.tmp".encode()
 
 
 def write_new(folder: int, name: bytes, data: bytes, mode: int, *, sync: bool = False) -> int:
@@ -148,7 +149,7 @@ def sweep(folder: int) -> list[bytes]:
     names, folders = [], []
     with os.scandir(folder) as entries:
         for entry in entries:
-            if entry.name.startswith(".bonsai-"):
+            if entry.name.startswith(TEMPORARY):
                 names.append(os.fsencode(entry.name))
             elif not entry.name.startswith(".") and entry.is_dir(follow_symlinks=False):
                 folders.append(os.fsencode(entry.name))
@@ -186,7 +187,7 @@ def _recover(folder: int, aside_name: bytes, old: bytes, new: bytes | None) -> N
 def _aside(folder: int, old: bytes, new: bytes | None = None) -> Iterator[int]:
     """A folder beside the note for what is displaced, named after what that may be; goes when it is empty."""
     marks = b"-".join(_digest(data) for data in (old, new) if data is not None)
-    aside_name = b".bonsai-%s-%s.old" % (secrets.token_hex(8).encode(), marks)
+    aside_name = f"{TEMPORARY}{secrets.token_hex(8)}-".encode() + marks + b".old"
     os.mkdir(aside_name, 0o700, dir_fd=folder)
     try:
         aside = os.open(aside_name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=folder)

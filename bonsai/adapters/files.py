@@ -13,14 +13,10 @@ from contextlib import contextmanager, suppress
 
 from bonsai.adapters import displaced
 from bonsai.adapters.displaced import sync_folder, temp_name, told, write_new
+from bonsai.adapters.listing import DEEPEST, FOLDER, kind_of_mode, scan_root, scan_tree, stat_of
 from bonsai.errors import Busy, NotFound, Refused
-from bonsai.notes.change import Entry, EntryKind, Stat
-from bonsai.notes.layout import CONFIG, MEMORY, folder_of, is_boot_spelling, name_of, path_fault, tree_of
-
-FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
-DEEPEST = 64  # folders below memory/; deeper ones are reported, not entered: each level holds a file descriptor
-
-_NOTHING = Stat(0, 0, 0, 0, 0o100644)
+from bonsai.notes.change import Entry, Stat
+from bonsai.notes.layout import MEMORY, folder_of, name_of, path_fault, tree_of
 
 
 class Files:
@@ -44,13 +40,16 @@ class Files:
     # -- looking ---------------------------------------------------------------------------------------------
 
     def scan(self, top: str = "") -> list[Entry]:
-        """All entries but folders, see the port. One stat a file, none follows a symlink, none blocks."""
+        """All entries but folders, see the port; also what a killed run of ours left, folders too.
+
+        One stat a file; nothing is followed and nothing blocks. What cannot be looked into is `unreadable`.
+        """
         found: list[Entry] = []
         if not top:
-            with told(""), self._folder("", "") as root:
-                _scan_root(root, found)
-        with suppress(NotFound), told(top or MEMORY), self._folder(top or MEMORY, top or MEMORY) as folder:
-            _scan(folder, f"{top or MEMORY}/", DEEPEST, found)
+            with told(""), self._folder("") as root:
+                scan_root(root, found)
+        with suppress(NotFound), told(top or MEMORY), self._folder(top or MEMORY) as folder:
+            scan_tree(folder, f"{top or MEMORY}/", found)
             return found
         entry = self.stat(top or MEMORY)
         return [*found, entry] if entry else found
@@ -60,7 +59,7 @@ class Files:
         info = self._look(path)
         if info is None or stat.S_ISDIR(info.st_mode):
             return None
-        return Entry(path, _kind(info.st_mode), _stat(info))
+        return Entry(path, kind_of_mode(info.st_mode), stat_of(info))
 
     def exists(self, path: str) -> bool:
         """Whether anything, a folder too, stands at the path."""
@@ -68,8 +67,7 @@ class Files:
 
     def read(self, path: str, limit: int = -1) -> bytes:
         """The bytes of a regular file, at most `limit`."""
-        with told(path), self._file(path) as (fd, info):
-            return _pour(fd, info.st_size, limit)
+        return self.read_stat(path, limit)[0]
 
     def read_stat(self, path: str, limit: int = -1) -> tuple[bytes, Stat]:
         """The bytes with the stat of exactly those bytes.
@@ -77,16 +75,20 @@ class Files:
         A file that changes all the while comes with the stat from before its last read, which a later look finds
         outdated.
         """
-        with told(path), self._file(path) as (fd, info):
-            before = _stat(info)
-            data = _pour(fd, before.size, limit)
-            for _ in range(3):
-                after = _stat(os.fstat(fd))
-                if after == before:
-                    break
-                os.lseek(fd, 0, os.SEEK_SET)
-                before, data = after, _pour(fd, after.size, limit)
-            return data, before
+        with told(path):
+            fd, info = self._open(path)
+            try:
+                before = stat_of(info)
+                data = _pour(fd, before.size, limit)
+                for _ in range(3):
+                    after = stat_of(os.fstat(fd))
+                    if after == before:
+                        break
+                    os.lseek(fd, 0, os.SEEK_SET)
+                    before, data = after, _pour(fd, after.size, limit)
+                return data, before
+            finally:
+                os.close(fd)
 
     # -- notes: durable, and never over what a person saved ----------------------------------------------------
 
@@ -112,18 +114,14 @@ class Files:
     def replace(self, path: str, data: bytes, old: bytes) -> None:
         """Swap the bytes of a file, durable, keeping its mode; a save that a person made meanwhile wins (Busy)."""
         with told(path), self._parent(path) as (folder, name):
-            with self._file_in(folder, name, path) as (fd, was):
-                if _pour(fd, was.st_size, -1) != old:
-                    raise _changed(path)
+            was = _expect(folder, name, path, old)
             if not displaced.replace(folder, name, data, old, was):
                 raise _changed(path)
 
     def remove(self, path: str, old: bytes) -> None:
         """Delete a file whose bytes are `old`; a save that a person made meanwhile wins (Busy)."""
         with told(path), self._parent(path) as (folder, name):
-            with self._file_in(folder, name, path) as (fd, was):
-                if _pour(fd, was.st_size, -1) != old:
-                    raise _changed(path)
+            _expect(folder, name, path, old)
             if not displaced.remove(folder, name, old):
                 raise _changed(path)
 
@@ -139,7 +137,7 @@ class Files:
             fd = write_new(folder, temp, data, 0o644)
             try:
                 os.rename(temp, name, src_dir_fd=folder, dst_dir_fd=folder)
-                return _stat(os.fstat(fd))  # after the rename, which sets ctime on many file systems
+                return stat_of(os.fstat(fd))  # after the rename, which sets ctime on many file systems
             except OSError:
                 with suppress(OSError):
                     os.unlink(temp, dir_fd=folder)
@@ -170,21 +168,18 @@ class Files:
 
         The caller holds the writer lock: nobody else's temporary files are about.
         """
-        with suppress(NotFound), told(""), self._folder("", "") as root:
+        with suppress(NotFound), told(""), self._folder("") as root:
             displaced.sweep(root)
-        with suppress(NotFound, OSError), self._folder(MEMORY, MEMORY) as folder:
+        with suppress(NotFound, OSError), self._folder(MEMORY) as folder:
             _sweep(folder, DEEPEST)
 
     # -- walking ---------------------------------------------------------------------------------------------
 
-    @contextmanager
-    def _folder(self, folder: str, path: str, make: bool = False, sync: bool = True) -> Iterator[int]:
-        """A descriptor of a folder, reached without a symlink. Raises OSError, and Refused with `path`.
+    def _walk(self, folder: str, path: str, make: bool = False, sync: bool = True) -> int:
+        """Open a folder, reached without a symlink. Raises OSError, and Refused with `path`.
 
         The root is opened anew each time (a microsecond): a workspace that was replaced is noticed at once.
         """
-        if folder and (fault := path_fault(folder)):
-            raise Refused(fault, path=path)
         fd = _enter(None, os.fsencode(self.root), self.root)
         try:
             for part in _raw(folder).split(b"/") if folder else ():
@@ -193,44 +188,45 @@ class Files:
                 except FileNotFoundError:
                     if not make:
                         raise
-                    with suppress(FileExistsError):
-                        os.mkdir(part, dir_fd=fd)
-                    if sync:
-                        sync_folder(fd)
-                    below = _enter(fd, part, path)
+                    below = _make_folder(fd, part, path, sync)
                 os.close(fd)
                 fd = below
+        except BaseException:
+            os.close(fd)
+            raise
+        return fd
+
+    @contextmanager
+    def _folder(self, folder: str) -> Iterator[int]:
+        """An open folder."""
+        if folder and (fault := path_fault(folder)):
+            raise Refused(fault, path=folder)
+        fd = self._walk(folder, folder)
+        try:
             yield fd
         finally:
             os.close(fd)
 
     @contextmanager
     def _parent(self, path: str, make: bool = False, sync: bool = True) -> Iterator[tuple[int, bytes]]:
-        """The folder that holds a path, and the name in it."""
+        """The open folder that holds a path, and the name in it."""
         if fault := path_fault(path):
             raise Refused(fault, path=path)
-        with self._folder(folder_of(path), path, make, sync) as folder:
-            yield folder, _raw(name_of(path))
-
-    @contextmanager
-    def _file(self, path: str) -> Iterator[tuple[int, os.stat_result]]:
-        """A regular file, open for reading, and its stat."""
-        with self._parent(path) as (folder, name), self._file_in(folder, name, path) as opened:
-            yield opened
-
-    @contextmanager
-    def _file_in(self, folder: int, name: bytes, path: str) -> Iterator[tuple[int, os.stat_result]]:
-        # Without O_NONBLOCK a named pipe in the tree would make us wait for a writer for ever.
-        fd = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=folder)
+        fd = self._walk(folder_of(path), path, make, sync)
         try:
-            info = os.fstat(fd)
-            if stat.S_ISDIR(info.st_mode):
-                raise NotFound("a folder, not a file", path=path)
-            if not stat.S_ISREG(info.st_mode):
-                raise Refused("not a regular file", path=path)
-            yield fd, info
+            yield fd, _raw(name_of(path))
         finally:
             os.close(fd)
+
+    def _open(self, path: str) -> tuple[int, os.stat_result]:
+        """A regular file, open for reading, and its stat. No context managers here: it is the inner loop."""
+        if fault := path_fault(path):
+            raise Refused(fault, path=path)
+        folder = self._walk(folder_of(path), path)
+        try:
+            return _open_file(folder, _raw(name_of(path)), path)
+        finally:
+            os.close(folder)
 
     def _look(self, path: str) -> os.stat_result | None:
         with suppress(NotFound), told(path), self._parent(path) as (folder, name):
@@ -283,11 +279,6 @@ def _raw(path: str) -> bytes:
     return path.encode("utf-8", "surrogateescape")
 
 
-def _name(name: str) -> str:
-    """A name that the system decoded with its locale, in our way: UTF-8 whatever the locale says."""
-    return name if name.isascii() else os.fsencode(name).decode("utf-8", "surrogateescape")
-
-
 def _enter(above: int | None, name: bytes, path: str) -> int:
     """Open a folder. Raises Refused for a symlink, which the system reports as ENOTDIR or ELOOP, and OSError."""
     try:
@@ -298,6 +289,40 @@ def _enter(above: int | None, name: bytes, path: str) -> int:
                 link = name.decode("utf-8", "surrogateescape")
                 raise Refused(f"{link} is a symlink, which bonsai does not follow", path=path) from None
         raise
+
+
+def _make_folder(above: int, name: bytes, path: str, sync: bool) -> int:
+    with suppress(FileExistsError):
+        os.mkdir(name, dir_fd=above)
+    if sync:
+        sync_folder(above)
+    return _enter(above, name, path)
+
+
+def _open_file(folder: int, name: bytes, path: str) -> tuple[int, os.stat_result]:
+    # Without O_NONBLOCK a named pipe in the tree would make us wait for a writer for ever.
+    fd = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=folder)
+    try:
+        info = os.fstat(fd)
+        if stat.S_ISREG(info.st_mode):
+            return fd, info
+        if stat.S_ISDIR(info.st_mode):
+            raise NotFound("a folder, not a file", path=path)
+        raise Refused("not a regular file", path=path)
+    except BaseException:
+        os.close(fd)
+        raise
+
+
+def _expect(folder: int, name: bytes, path: str, old: bytes) -> os.stat_result:
+    """The stat of a file whose bytes must be `old`. Raises Busy where they are not."""
+    fd, info = _open_file(folder, name, path)
+    try:
+        if _pour(fd, info.st_size, -1) != old:
+            raise _changed(path)
+        return info
+    finally:
+        os.close(fd)
 
 
 def _pour(fd: int, size: int, limit: int) -> bytes:
@@ -313,67 +338,8 @@ def _pour(fd: int, size: int, limit: int) -> bytes:
     return parts[0] if len(parts) == 1 else b"".join(parts)
 
 
-def _stat(info: os.stat_result) -> Stat:
-    mode = 0o100755 if info.st_mode & 0o100 else 0o100644
-    return Stat(info.st_size, info.st_mtime_ns, info.st_ctime_ns, info.st_ino, mode)
-
-
-def _kind(mode: int) -> EntryKind:
-    if stat.S_ISREG(mode):
-        return "file"
-    return "symlink" if stat.S_ISLNK(mode) else "special"
-
-
 def _changed(path: str) -> Busy:
     return Busy("was saved by somebody else meanwhile", path=path, hint="That save was kept. Run the command again.")
-
-
-def _scan_root(root: int, found: list[Entry]) -> None:
-    with os.scandir(root) as entries:
-        for entry in entries:
-            if entry.name == CONFIG or is_boot_spelling(entry.name):
-                with suppress(FileNotFoundError):
-                    info = entry.stat(follow_symlinks=False)
-                    if not stat.S_ISDIR(info.st_mode):
-                        found.append(Entry(_name(entry.name), _kind(info.st_mode), _stat(info)))
-
-
-def _scan(folder: int, prefix: str, depth: int, found: list[Entry]) -> None:
-    """Add what stands in an open folder and below; `prefix` is its path with a slash. Raises OSError for itself."""
-    folders = []
-    with os.scandir(folder) as entries:
-        for entry in entries:
-            name = entry.name
-            try:
-                if entry.is_dir(follow_symlinks=False):
-                    if not name.startswith("."):
-                        folders.append(name)
-                    continue
-                info = entry.stat(follow_symlinks=False)
-            except FileNotFoundError:
-                continue
-            except OSError:
-                found.append(Entry(f"{prefix}{_name(name)}", "unreadable", _NOTHING))
-                continue
-            found.append(Entry(f"{prefix}{_name(name)}", _kind(info.st_mode), _stat(info)))
-    for name in folders:
-        path = f"{prefix}{_name(name)}"
-        try:
-            below = os.open(os.fsencode(name), FOLDER, dir_fd=folder)
-        except FileNotFoundError:
-            continue
-        except OSError:
-            found.append(Entry(path, "unreadable", _NOTHING))
-            continue
-        try:
-            if depth:
-                _scan(below, f"{path}/", depth - 1, found)
-            else:
-                found.append(Entry(path, "unreadable", _NOTHING))
-        except OSError:
-            found.append(Entry(path, "unreadable", _NOTHING))
-        finally:
-            os.close(below)
 
 
 def _sweep(folder: int, depth: int) -> None:

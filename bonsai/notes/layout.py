@@ -103,11 +103,14 @@ def path_fault(path: str) -> str:
         return "a NUL character in the name"
     if path.startswith("/"):
         return "an absolute path"
-    for part in path.split("/"):
-        if part in {"", ".", ".."}:
-            return f"{part!r} is no name of a file or folder"
-        if part.casefold() == ".git":  # a note that lands in a repository's own folder can make it run programs
-            return "a path inside .git"
+    if "//" in f"{path}/" or not path:
+        return "an empty name"
+    if "/." in f"/{path}":
+        for part in path.split("/"):
+            if part in {".", ".."}:
+                return f"{part!r} is no name of a file or folder"
+            if part.casefold() == ".git":  # a note that lands in a repository's own folder can make it run programs
+                return "a path inside .git"
     return ""
 
 
