@@ -45,8 +45,8 @@ def log(door: Door, path: str | None, limit: int | None) -> int:
 def undo(door: Door, run: str | None) -> int:
     """Take one run back, keeping later edits.
 
-    Without RUN that is the last one. Where a later edit touches the same lines nothing is changed: both versions are
-    printed, exit code 77.
+    Without RUN that is the last run of a command, not a hand edit. Where a later edit touches the same lines nothing
+    is changed: both versions are printed, exit code 77.
     """
     from bonsai.cli import render
 

@@ -3,10 +3,12 @@
 Nothing here words anything (`render` does), and nothing here raises for a character that the locale cannot show.
 """
 
+import io
 import os
 import sys
 import time
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from typing import Any, NamedTuple, TextIO
 
 #: Control characters and direction overrides: a note's name or text must not be able to drive the terminal.
@@ -28,7 +30,10 @@ Lines = Iterable[Line | str]
 
 
 def prepare() -> None:
-    """Let no print fail on a character outside the locale (`LC_ALL=C`): it becomes `?`."""
+    """Let no print fail on a stream that is closed (`>&-`), or on a character outside the locale (it becomes `?`)."""
+    for name in ("stdin", "stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, io.TextIOWrapper(io.BytesIO(), encoding="utf-8"))
     for stream in (sys.stdout, sys.stderr):
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure:
@@ -41,8 +46,9 @@ def write(lines: Lines) -> None:
 
 
 def say(lines: Lines) -> None:
-    """Talk, on stderr."""
-    _print(sys.stderr, lines)
+    """Talk, on stderr; that nobody can hear it (disk full) changes no exit code."""
+    with suppress(OSError):
+        _print(sys.stderr, lines)
 
 
 def write_json(value: Any) -> None:
@@ -116,8 +122,8 @@ def _paint(stream: TextIO, rows: list[Line]) -> None:
     from rich.text import Text
 
     console = Console(file=stream, highlight=False, markup=False, emoji=False, soft_wrap=True)
-    for row in rows:
-        console.print(Text(row.text.translate(_UNSAFE), style=row.style))
+    for row in rows:  # rich would still print bold under NO_COLOR
+        console.print(Text(row.text.translate(_UNSAFE), style="" if console.no_color else row.style))
 
 
 def _send(stream: TextIO, data: bytes) -> None:

@@ -381,6 +381,16 @@ def test_a_reader_that_leaves_early_is_no_error() -> None:
     assert (done.returncode, done.stdout, done.stderr) == (0, b"x", b"")
 
 
+@pytest.mark.parametrize(("where", "code"), [(">/dev/full", 74), (">&-", 0), (">&- 2>&- <&-", 0)])
+def test_output_that_goes_nowhere(where: str, code: int) -> None:
+    if not Path("/dev/full").exists():
+        pytest.skip("this system has no /dev/full")
+    script = "import sys; from bonsai.cli.main import run; sys.exit(run(['completion', 'fish']))"
+    done = subprocess.run(["bash", "-c", f'"$1" -c "$2" {where}', "-", sys.executable, script], capture_output=True)
+    assert done.returncode == code, done.stderr
+    assert b"Traceback" not in done.stderr
+
+
 def test_a_terminal_is_not_driven_by_a_note() -> None:
     import pty
 
