@@ -4,6 +4,7 @@ from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any, Literal, NamedTuple
 
 from bonsai.notes.problem import Problem
+from bonsai.notes.review import Candidate as Candidate  # noqa: PLC0414 (part of a report: exported from here too)
 from bonsai.ports import Commit
 
 Health = Literal["HEALTHY", "WARNING", "CRITICAL"]
@@ -119,19 +120,6 @@ class StatusReport:
     uncommitted: int
     blocked: str | None
     daemon: Daemon
-
-
-@dataclass(slots=True)
-class Candidate:
-    """One thing that a reflection asks about; `hash` is that of the bytes the decision is for ("" for a domain)."""
-
-    file: str
-    domain: str
-    age_days: int
-    tokens: int
-    reason: str
-    hash: str
-    suggest: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -282,9 +270,11 @@ class RecallReport:
 
 
 def as_json(value: Any) -> Any:
-    """A report as plain JSON values; a trailing underscore of a name is dropped (`from_` → `from`)."""
+    """A report as plain JSON values, its properties too; a trailing underscore is dropped (`from_` → `from`)."""
     if is_dataclass(value):
-        return {item.name.rstrip("_"): as_json(getattr(value, item.name)) for item in fields(value)}
+        names = [item.name for item in fields(value)]
+        names += [name for name, item in vars(type(value)).items() if isinstance(item, property)]
+        return {name.rstrip("_"): as_json(getattr(value, name)) for name in names}
     if isinstance(value, tuple) and hasattr(value, "_fields"):
         return {name: as_json(item) for name, item in zip(value._fields, value, strict=True)}
     if isinstance(value, list | tuple | set | frozenset):
