@@ -2,9 +2,10 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
+from itertools import takewhile
 
 from bonsai.errors import BadData, Usage
 from bonsai.notes import boot as boot_file
@@ -12,7 +13,7 @@ from bonsai.notes.boot import HOT_NAMES, TYPE_NAMES
 from bonsai.notes.change import Drop, Plan, Put
 from bonsai.notes.draft import Draft
 from bonsai.notes.layout import BACKUP, Kind, Tree, fold, folder_of, is_archived, kind_of, name_of, printable
-from bonsai.notes.note import conflict_line, set_fields
+from bonsai.notes.note import BOM, conflict_line, set_fields
 from bonsai.notes.split import Section, split
 from bonsai.notes.summary import count_tokens
 from bonsai.notes.taxonomy import DATES, GENERAL, classify, slug, unique
@@ -63,14 +64,10 @@ def plan(
     outside = boot_file.strip(boot)
     frontmatter, sections = split(outside)
     _refuse_unknown(keep, sections)
-    staying = {_key(name) for name in (*keep, *(HOT_NAMES if has_backup else ()))}
-    titled = has_backup and boot_file.current(boot) is not None
-    stays = [
-        not section.data.strip() or _key(section.heading) in staying or (titled and number == 0 and section.bare)
-        for number, section in enumerate(sections)
-    ]
+    hot = HOT_NAMES if has_backup else ()
+    stays = _stays(sections, [*keep, *hot], titles=has_backup and boot_file.current(boot) is not None)
     names = _Names(tree, taken)
-    backup = tree.at(BACKUP) if outside.strip() and not has_backup else None
+    backup = None if has_backup or _is_blank(outside) else tree.at(BACKUP)
     puts = [Put(backup, outside)] if backup else []
     created = []
     for section in (section for section, stay in zip(sections, stays, strict=True) if not stay):
@@ -103,6 +100,20 @@ def kept_by_default(boot: bytes) -> list[str]:
     types = {_key(name) for name in TYPE_NAMES}
     found = {_key(item.heading): item.heading for item in split(boot_file.strip(boot)).sections}
     return [heading for key, heading in found.items() if key in types]
+
+
+def _stays(sections: Sequence[Section], names: Iterable[str], titles: bool) -> list[bool]:
+    """Which sections stay: blank ones, those that are named, and (`titles`) a title with its comments on top."""
+    keys = {_key(name) for name in names} - {""}
+    top = len(list(takewhile(lambda section: section.bare, sections))) if titles else 0
+    return [
+        number < top or _key(section.heading) in keys or _is_blank(section.data)
+        for number, section in enumerate(sections)
+    ]
+
+
+def _is_blank(data: bytes) -> bool:
+    return not data.removeprefix(BOM).decode("utf-8", "replace").strip()
 
 
 class _Names:

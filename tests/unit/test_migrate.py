@@ -56,7 +56,7 @@ def assert_whole(data: bytes, found: Migration):
     """Each section that left stands in one note, word for word, under a name that every system can hold."""
     sections = split(boot_file.strip(data)).sections
     written = [put for put in found.puts if put.path != BACKUP]
-    gone = [section for section in sections if section.data.strip()]
+    gone = [section for section in sections if section.data.removeprefix(BOM).decode("utf-8", "replace").strip()]
     for put, section in zip(written, gone, strict=True):
         # A `type:` goes on top, and a BOM above even that.
         assert put.data.endswith(section.data.removeprefix(BOM))
@@ -164,7 +164,7 @@ def test_the_backup_is_the_original_without_what_bonsai_added():
 
 
 def test_an_empty_file_leaves_nothing_to_do():
-    for data in (b"", b"\n \n", boot_file.splice(b"", BLOCK)):
+    for data in (b"", b"\n \n", b"\xef\xbb\xbf", "\u3000".encode(), boot_file.splice(b"", BLOCK)):
         found = migrate(data)
         assert (found.puts, found.backup, found.boot) == ((), None, data)
 
@@ -191,6 +191,7 @@ def test_a_later_run_leaves_hot_sections_and_the_title(name: str):
 
 def test_a_later_run_splits_a_preamble_that_says_something():
     assert later("# M\n<!-- short, please -->\n\n## User\n").created == []
+    assert later("<!-- short, please -->\n# M\n\n").created == []
     assert later("# M\nNew fact.\n\n## User\n").rest == b"## User\n"
 
 
