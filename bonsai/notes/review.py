@@ -84,10 +84,13 @@ def candidates(notes: Iterable[NoteView], domains: str, settings: Limits) -> lis
 
 
 def with_duplicates(found: Sequence[Candidate], notes: Iterable[NoteView], pairs: Iterable[Pair]) -> list[Candidate]:
-    """The candidates and the shorter note of each near-duplicate pair, with the longer one as `into` to merge into."""
+    """The candidates and the shorter note of each near-duplicate pair, with the longer one as `into` to merge into.
+
+    Of two equal ones the longer name goes: `inbox 2.md` into `inbox.md`.
+    """
     known, by_file = {note.path: note for note in notes}, {item.file: item for item in found}
     for one, two, share in sorted(pairs, key=lambda pair: (-pair[2], pair[0], pair[1])):
-        into, note = sorted((known[one], known[two]), key=lambda note: (-note.tokens, note.path))
+        into, note = sorted((known[one], known[two]), key=lambda note: (-note.tokens, len(note.path), note.path))
         item = by_file.setdefault(
             note.path, Candidate(note.path, note.domain, note.age_days, note.tokens, "", note.blob)
         )

@@ -160,6 +160,11 @@ class TestNearDuplicates:
         ]
         assert found[1].hash == "blob-legal/c"
 
+    def test_of_two_equal_notes_the_longer_name_goes(self) -> None:
+        notes = [view("general/inbox 2"), view("general/inbox")]
+        found = with_duplicates([], notes, near_duplicates([(item.path, "same") for item in notes], 0.8))
+        assert [(item.file, item.suggest["into"]) for item in found] == [(notes[0].path, notes[1].path)]
+
 
 OLD = f"{DOMAINS}/general/old-note.md"
 
