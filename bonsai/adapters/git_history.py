@@ -169,7 +169,7 @@ class GitHistory:
         """See History."""
         layout = self._repo.layout()
         full = {layout.full(path): blob for path, blob in blobs.items()}
-        displaced = self._index.refresh(layout.git_dir, full, self._old_tree)
+        displaced = self._index.refresh(layout.git_dir, full, self._old_tree, layout.digits)
         return None if displaced is None else {layout.managed(path): oid for path, oid in displaced.items()}
 
     def contains_run(self, run: str, since: str) -> str:
@@ -190,7 +190,7 @@ class GitHistory:
         if rev == "HEAD" and not self.head():
             return []
         most = [f"--max-count={limit}"] if limit else []
-        full = [layout.full(path) for path in paths]
+        full = [layout.full(path.rstrip("/")) for path in paths]
         if follow and full:
             out = self._log(rev, *most, "--format=%H", "-M", "--follow", "--end-of-options", rev, "--", full[0])
             shas = [sha for sha in out.decode().replace("\0", "\n").split("\n") if sha]
@@ -227,10 +227,12 @@ class GitHistory:
     def ignored(self, paths: Sequence[str]) -> set[str]:
         """See History."""
         layout = self._repo.layout()
-        if not paths:
+        real = _RealFolders(layout.top)
+        asked = [path for path in paths if real(layout.full(path).rpartition("/")[0])]
+        if not asked:
             return set()
         # A leading ./ keeps git from reading a name like `:(top)x` as a pattern.
-        data = b"".join(b"./%s\0" % _bytes(layout.full(path)[len(layout.prefix) :]) for path in paths)
+        data = b"".join(b"./%s\0" % _bytes(path) for path in asked)
         result = self._run("check-ignore", "-z", "--stdin", "--no-index", data=data, literal=False)
         if result.code not in {0, 1}:
             raise self._run.failure(result)
@@ -239,9 +241,9 @@ class GitHistory:
     def filtered(self, paths: Sequence[str]) -> set[str]:
         """See History."""
         layout = self._repo.layout()
-        if not any(_mentions_filter(name) for name in _attribute_files(layout, paths)):
+        if not paths or not any(_mentions_filter(name) for name in _attribute_files(layout, paths)):
             return set()
-        data = b"".join(b"%s\0" % _bytes(layout.full(path)[len(layout.prefix) :]) for path in paths)
+        data = b"".join(b"%s\0" % _bytes(path) for path in paths)
         tokens = _text(self._run.ok("check-attr", "-z", "--stdin", "filter", data=data)).split("\0")
         return {
             path
@@ -275,7 +277,7 @@ class GitHistory:
 
     def _locks(self) -> Locks:
         layout = self._repo.layout()
-        return Locks(layout, self._repo.branch(), self._run)
+        return Locks(layout, self._repo.branch())
 
     def _settings(self, layout: Layout) -> Config:
         if self._config is None or self._config[0] is not layout:
@@ -310,7 +312,7 @@ class GitHistory:
         return result.out
 
     def _missing(self, result: Result, name: str) -> BonsaiError:
-        if any(words in result.err for words in _MISSING):
+        if "corrupt" not in result.err and any(words in result.err for words in _MISSING):
             return NotFound("git has no such file or revision", path=name, hint="`bonsai log` lists what there is.")
         return self._run.failure(result)
 
@@ -339,6 +341,19 @@ def _mentions_filter(name: str) -> bool:
             return b"filter" in file.read()
     except OSError:
         return False
+
+
+class _RealFolders:
+    """Which folders of a work tree are no symlinks, nor behind one: git refuses to answer at all about such a path."""
+
+    def __init__(self, top: str) -> None:
+        self._top, self._known = top, {"": True}
+
+    def __call__(self, folder: str) -> bool:
+        if folder not in self._known:
+            linked = os.path.islink(os.path.join(self._top, os.fsdecode(_bytes(folder))))
+            self._known[folder] = not linked and self(folder.rpartition("/")[0])
+        return self._known[folder]
 
 
 def _argument(path: str) -> str:

@@ -29,13 +29,16 @@ class Index:
             self._merged = key
         return out.split(b"\0")[0].partition(b"\t")[2].decode("utf-8", "replace")
 
-    def refresh(self, git_dir: str, blobs: Mapping[str, Blob | None], old: Callable[[], str]) -> dict[str, str] | None:
+    def refresh(
+        self, git_dir: str, blobs: Mapping[str, Blob | None], old: Callable[[], str], digits: int
+    ) -> dict[str, str] | None:
         """Set the entries of `blobs` (full path → what HEAD has now) and no others; None when the index is locked.
 
         Args:
             git_dir: of the worktree.
             blobs: None removes the entry.
             old: gives the tree that HEAD had before; asked only when somebody else changed the index.
+            digits: of an object id.
 
         Returns what was staged at those paths and is in neither HEAD, {full path: object id}.
         """
@@ -46,7 +49,7 @@ class Index:
             self._staged = {}
         elif before != self._known:
             self._staged = self._differing(old())
-        result = self._run("update-index", "-z", "--index-info", data=_lines(blobs))
+        result = self._run("update-index", "-z", "--index-info", data=_lines(blobs, digits))
         if result.code and "index.lock': File exists" in result.err:
             return None
         if result.code:
@@ -62,9 +65,9 @@ class Index:
         return {item.new: item.new_oid for item in raw_changes(out) if item.new_mode and item.status != "U"}
 
 
-def _lines(blobs: Mapping[str, Blob | None]) -> bytes:
+def _lines(blobs: Mapping[str, Blob | None], digits: int) -> bytes:
     """Removals first: Note.md has to go before note.md comes, and a file before the folder of its name."""
-    gone = [b"0 %s\t%s\0" % (b"0" * 40, _bytes(path)) for path, blob in blobs.items() if blob is None]
+    gone = [b"0 %s\t%s\0" % (b"0" * digits, _bytes(path)) for path, blob in blobs.items() if blob is None]
     kept = [b"%o %s\t%s\0" % (blob.mode, blob.oid.encode(), _bytes(path)) for path, blob in blobs.items() if blob]
     return b"".join(gone + kept)
 

@@ -2,13 +2,11 @@
 
 import glob
 import os
-import sys
 import time
 from contextlib import suppress
 
 from bonsai.adapters.git_commit import PRIVATE
 from bonsai.adapters.git_repo import Layout
-from bonsai.adapters.git_run import GitRun
 
 _SLACK = 2.0  # seconds: file systems round times
 _UNSEEN = 15 * 60.0  # seconds: where processes cannot be listed, a younger lock may be in use
@@ -17,8 +15,8 @@ _UNSEEN = 15 * 60.0  # seconds: where processes cannot be listed, a younger lock
 class Locks:
     """The locks of one worktree on one branch."""
 
-    def __init__(self, layout: Layout, ref: str, run: GitRun) -> None:
-        self._layout, self._ref, self._run = layout, ref, run
+    def __init__(self, layout: Layout, ref: str) -> None:
+        self._layout, self._ref = layout, ref
 
     def held(self) -> list[str]:
         """Absolute paths of the lock files that stand there."""
@@ -32,7 +30,7 @@ class Locks:
         """Remove leftovers younger than `since`, and locks older than `foreign_older_than` seconds."""
         now = time.time()
         oldest = now - foreign_older_than if foreign_older_than is not None else float("-inf")
-        newest = now if sys.platform == "linux" else now - _UNSEEN
+        newest = now if os.path.isdir("/proc/self") else now - _UNSEEN
         found = [name for name in self.held() if since - _SLACK <= _age(name) <= newest or _age(name) <= oldest]
         found += [name for name in self._debris() if since - _SLACK <= _age(name) <= newest]
         if not found or self._at_work():
@@ -42,13 +40,11 @@ class Locks:
             with suppress(OSError):
                 os.unlink(name)
                 removed.append(name)
-        for ref in _glob(self._layout.common_dir, f"{PRIVATE}*"):
-            self._run("update-ref", "--no-deref", "-d", os.path.relpath(ref, self._layout.common_dir))
         return removed
 
     def _debris(self) -> list[str]:
         objects = os.path.join(self._layout.common_dir, "objects")
-        found = _glob(self._layout.git_dir, "fast_import_crash_*")
+        found = _glob(self._layout.git_dir, "fast_import_crash_*") + _glob(self._layout.common_dir, f"{PRIVATE}*")
         for pattern in ("tmp_obj_*", "??/tmp_obj_*", "pack/tmp_*"):
             found += _glob(objects, pattern)
         return found + [name for name in _glob(objects, "pack/*.keep") if _is_ours(name)]

@@ -59,7 +59,8 @@ class Layout:
             f":(top,glob){plain}MEMORY*.md",
         ]
 
-    def oid_size(self) -> int:
+    @property
+    def digits(self) -> int:
         """Digits of an object id."""
         return 64 if self.algorithm == "sha256" else 40
 
@@ -130,7 +131,7 @@ class Repository:
             reason, detail = self._blocked(found)
             return RepoState(True, reason or None, detail, index_lock)
         except (BonsaiError, OSError) as error:
-            return RepoState(True, "unusable", f"{error}", False)
+            return RepoState(True, "unusable", f"{error}. {getattr(error, 'hint', '')}".strip(), False)
 
     def _blocked(self, layout: Layout) -> tuple[str, str]:
         for name, reason in _OPERATIONS:
@@ -191,7 +192,7 @@ class Repository:
         top = os.path.realpath(self.root)
         for _ in range(prefix.count("/")):
             top = os.path.dirname(top)
-        if mark and os.path.realpath(mark.folder) != top:
+        if mark and mark.folder != top:
             # git passes over a broken `.git` and takes the repository above, which is not the one that is meant.
             return RepoState(True, "unusable", f"{mark.folder}/.git is damaged: repair it, or move it away", False)
         return Layout(git_dir, common_dir, top, prefix, lines[0].decode())
@@ -208,11 +209,11 @@ class Repository:
 
     def _nearest(self) -> _Mark | None:
         """The nearest `.git` that means something; an empty folder of that name above the workspace does not."""
-        folder = os.path.abspath(self.root)
+        root = folder = os.path.realpath(self.root)
         while True:
             path = os.path.join(folder, ".git")
             stats = _stats(folder, ".git")
-            if stats and (folder == os.path.abspath(self.root) or not os.path.isdir(path) or os.listdir(path)):
+            if stats and (folder == root or not os.path.isdir(path) or os.listdir(path)):
                 return _Mark(folder, (*stats, *_stats(folder, "")[:4]))
             if folder == os.path.dirname(folder):
                 return None

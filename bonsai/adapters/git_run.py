@@ -2,11 +2,14 @@
 
 import os
 import re
+import select
+import selectors
 import signal
 import subprocess
+import time
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import Any, NamedTuple
+from typing import IO, Any, NamedTuple, cast
 
 from bonsai.errors import BonsaiError, Busy, IoFailed, Misconfigured, Unavailable
 
@@ -25,6 +28,7 @@ _CONFIG = (
     "gc.auto=0",
     "maintenance.auto=false",
     "core.fsync=all",
+    "core.fsyncMethod=fsync",
     "core.quotePath=false",
     "core.ignorecase=false",  # else a rename from Note.md to note.md is lost in the index and in fast-import
     "fastimport.unpackLimit=100",  # small commits stay loose objects: a pack for each edit would pile up
@@ -39,12 +43,17 @@ _ENVIRONMENT = {
     "GIT_TERMINAL_PROMPT": "0",
     "GIT_OPTIONAL_LOCKS": "0",
     "GIT_NO_LAZY_FETCH": "1",
+    "GIT_PAGER": "cat",
+    "GIT_EDITOR": ":",
+    "GIT_SEQUENCE_EDITOR": ":",
+    "GIT_ASKPASS": "",
     "GIT_ALLOW_PROTOCOL": "none",  # a missing object of a partial clone would run remote.*.uploadpack
 }
-#: Of a person's GIT_* variables these alone reach git; GIT_DIR or GIT_INDEX_FILE would lead it somewhere else.
+#: Of a person's GIT_* variables these alone reach git; GIT_DIR or GIT_INDEX_FILE would lead it somewhere else. Those of
+#: TLS are never looked at here, and taking one away costs a process.
 _KEPT = re.compile(
     r"GIT_(?:CONFIG_(?:GLOBAL|SYSTEM|NOSYSTEM)|(?:AUTHOR|COMMITTER)_[A-Z]{1,9}|EXEC_PATH|CEILING_DIRECTORIES"
-    r"|TERMINAL_PROMPT|OPTIONAL_LOCKS|NO_LAZY_FETCH|ALLOW_PROTOCOL|PYTHON_[A-Z_]{1,40})"
+    r"|(?:SSL|PYTHON)_[A-Z_]{1,40})"
 )
 _REFUSED = ("No space left", "quota exceeded", "Read-only file system", "Permission denied", "Input/output error")
 _BUSY = ("cannot lock ref", "Unable to create '", "Not updating refs/", "another git process")
@@ -104,8 +113,8 @@ class GitRun:
         running = self._start([*_scrub(), *argv, *args], {**_ENVIRONMENT, **(env or {})}, piped=bool(data))
         process: subprocess.Popen[bytes] = running.proc
         try:
-            out, err = process.communicate(data or None, timeout=seconds)
-            code = process.returncode
+            out, err = _exchange(process, data, seconds)
+            code = process.wait()
         except subprocess.TimeoutExpired:
             out, err, code = *_kill(process), KILLED
         except BaseException:
@@ -171,8 +180,47 @@ def _git_class() -> Any:
 
 def _scrub() -> list[str]:
     """GitPython can add variables but not take any away, so `env` does where there is one to take."""
-    bad = [name for name in os.environ if name.startswith("GIT_") and not _KEPT.fullmatch(name)]
+    bad = [
+        name
+        for name in os.environ
+        if name.startswith("GIT_") and name not in _ENVIRONMENT and not _KEPT.fullmatch(name)
+    ]
     return ["env", *(word for name in bad for word in ("-u", name))] if bad else []
+
+
+def _exchange(process: "subprocess.Popen[bytes]", data: bytes, seconds: float) -> tuple[bytes, bytes]:
+    """Popen.communicate without its last step, which polls: that adds a millisecond to each git of two.
+
+    Raises TimeoutExpired. The pipes are closed at the end.
+    """
+    until = time.monotonic() + seconds
+    pipes = [pipe for pipe in (process.stdout, process.stderr) if pipe]
+    taken: dict[int, list[bytes]] = {pipe.fileno(): [] for pipe in pipes}
+    order = list(taken)
+    waiting = memoryview(data)
+    with selectors.PollSelector() as ready:
+        for pipe in pipes:
+            ready.register(pipe, selectors.EVENT_READ)
+        if process.stdin:
+            ready.register(process.stdin, selectors.EVENT_WRITE)
+        while ready.get_map():
+            left = until - time.monotonic()
+            if left <= 0:
+                raise subprocess.TimeoutExpired(process.args, seconds)
+            for key, events in ready.select(left):
+                if events & selectors.EVENT_WRITE:
+                    with suppress(BrokenPipeError):  # git gave up before it read everything; it says why on stderr
+                        waiting = waiting[os.write(key.fd, waiting[: select.PIPE_BUF]) :]
+                        if waiting:
+                            continue
+                else:
+                    chunk = os.read(key.fd, 1 << 16)
+                    taken[key.fd].append(chunk)
+                    if chunk:
+                        continue
+                ready.unregister(key.fileobj)
+                cast(IO[bytes], key.fileobj).close()
+    return b"".join(taken[order[0]]), b"".join(taken[order[1]])
 
 
 def _kill(process: "subprocess.Popen[bytes]") -> tuple[bytes, bytes]:
