@@ -49,6 +49,7 @@ class Builder:
         self.keys: list[str | None] = []  # for each of them the key that waits for its value
         self.nodes = 0
         self.documents = 0
+        self.prose = False  # a plain text instead of a mapping, if nothing behind it is wrong
 
     def take(self, kind: str, event: Any) -> None:
         """One event. Raises Unusable for what a note may not hold."""
@@ -67,13 +68,18 @@ class Builder:
             self.documents += 1
             if event.explicit or self.documents > 1:
                 raise Unusable("the frontmatter holds YAML document marks: take them out.")
+        elif kind == "StreamEndEvent" and self.prose:
+            raise _not_a_mapping("info")
         elif kind == "DocumentEndEvent" and event.explicit:
             raise Unusable("the frontmatter holds YAML document marks: take them out.")
 
     def _scalar(self, event: Any) -> None:
         plain = event.implicit[0]
         if not self.stack:
-            raise _not_a_mapping("info" if plain else "warning")
+            self.prose = plain
+            if not plain:
+                raise _not_a_mapping("warning")
+            return
         start, end = event.start_mark.index, event.end_mark.index
         if event.style in ("|", ">"):  # libyaml's mark is behind the blank lines that follow
             end = start + len(self.text[start:end].rstrip())

@@ -141,8 +141,10 @@ def _spliced(data: bytes, start: int, changes: Mapping[str, str | None]) -> byte
     inner_start, inner_end, end = span
     old = data[inner_start:inner_end].decode("utf-8")
     new = _edited(old, changes, _eol(data[start:inner_start]))
-    if old.strip() and not new.strip() and not _OPEN.match(data, end):
-        return data[:start] + data[end:]
+    bare = data[:start] + data[end:]
+    exposed = _OPEN.match(bare, start) or (not start and bare.startswith(BOM))  # the body must not become a block
+    if old.strip() and not new.strip() and not exposed:
+        return bare
     return data[:inner_start] + new.encode() + data[inner_end:]
 
 
