@@ -200,8 +200,9 @@ def test_a_file_that_lost_its_block_is_split_but_for_hot_sections():
     assert found.rest == b"## User\na\n"
 
 
-def test_a_section_that_stays_does_not_grow_by_the_removal_of_another():
-    found = later("## User\ntext\n\n## Other\n```\n```\nTasks\n-----\n- a\n")
+@pytest.mark.parametrize("eol", ["\n", "\r\n", "\r"])
+def test_a_section_that_stays_does_not_grow_by_the_removal_of_another(eol: str):
+    found = later("## User\ntext\n## Other\n```\n```\nTasks\n-----\n- a\n".replace("\n", eol))
     assert [section.heading for section in split(found.rest).sections] == ["User", "Tasks"]
 
 
