@@ -166,14 +166,17 @@ class SqliteCache:
             with suppress(FileNotFoundError):
                 if not stat.S_ISREG(os.lstat(path).st_mode):
                     raise _Damaged(f"{os.path.basename(path)} is no file")
-        with suppress(FileExistsError):
-            os.close(os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+        emptied = os.path.exists(self._path) and not os.path.getsize(self._path)
+        os.close(os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW, 0o600))  # SQLite would make it 0644
         self._inode = _inode(self._path)
         db = sqlite3.connect(self._path, timeout=_PATIENCE, isolation_level=None, check_same_thread=False)
         try:
             db.execute("PRAGMA synchronous=NORMAL")
             if _number(db, "user_version") != SCHEMA:
-                _make(db)
+                made = _make(db, self._inode)
+                self.rebuilt = "it was empty" if made and emptied else self.rebuilt
+            if _number(db, "application_id") != _seal(self._inode):
+                raise _Damaged("it was made elsewhere")
         except BaseException:
             db.close()
             raise
@@ -201,19 +204,29 @@ class SqliteCache:
         self._inode, self.rebuilt = (0, 0), why
 
 
-def _make(db: sqlite3.Connection) -> None:
-    """Make the tables in an empty file. Raises _Damaged where it holds something else."""
+def _seal(inode: tuple[int, int]) -> int:
+    """What ties the file to its place on disk: somebody's repository may bring a `.bonsai/cache/tree.db` with it."""
+    return zlib.crc32(f"{inode[1]}".encode()) & 0x7FFFFFFF
+
+
+def _make(db: sqlite3.Connection, inode: tuple[int, int]) -> bool:
+    """Make the tables in an empty file, unless another process was faster.
+
+    Raises _Damaged where it holds something else.
+    """
     with suppress(sqlite3.OperationalError):  # without it (some network file systems) it is only slower
         db.execute("PRAGMA journal_mode=WAL")
     with _transaction(db):
         version = _number(db, "user_version")
-        if version == SCHEMA:  # another process was faster
-            return
+        if version == SCHEMA:
+            return False
         if version or db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
             raise _Damaged(f"it was made by another version of bonsai (schema {version}, not {SCHEMA})")
         for table in _TABLES:
             db.execute(table)
+        db.execute(f"PRAGMA application_id={_seal(inode)}")
         db.execute(f"PRAGMA user_version={SCHEMA}")
+    return True
 
 
 def _number(db: sqlite3.Connection, pragma: str) -> int:
