@@ -18,7 +18,7 @@ _CJK = re.compile(
     "\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff]+"
 )
 _ANSI = re.compile(r"\x1b(?:\[[0-?]{0,64}[ -/]{0,8}[@-~]|\][^\x07\x1b]{0,256}(?:\x07|\x1b\\))")
-_COMMENT_MARK = re.compile(r"<!-*|-->")
+_COMMENT_MARK = re.compile(r"<!--|-->")
 _HEADING = re.compile(r" {0,3}(#{1,6})(?:[ \t]+|$)")
 _RULER = re.compile(r"[-=*_|:+. \t]+$")
 _FENCE = re.compile(r"(`{3,}|~{3,})")
@@ -100,7 +100,7 @@ def clean(text: str, limit: int = MAX_LEAD) -> str:
     if not text.isprintable():
         text = _ANSI.sub("", text)
         text = "".join([char if char.isprintable() else _instead(char) for char in text])
-    if "<!" in text or "-->" in text:  # a space in between, lest the halves of two marks make a new one
+    if "<!--" in text or "-->" in text:  # a space in between, lest the halves of two marks make a new one
         text = _COMMENT_MARK.sub(" ", text)
     text = " ".join(text.split())
     return text if len(text) <= limit else f"{text[: limit - 1].rstrip()}…"
@@ -122,7 +122,7 @@ def _decoded(path: str, data: bytes, cut: bool, problems: list[Problem]) -> str:
         text = data.decode("utf-8", "replace")
         if data.startswith((b"\xff\xfe", b"\xfe\xff")):
             problems.append(problem("not-utf8", path, "is UTF-16: save it as UTF-8."))
-            return text.replace("\0", "")
+            return data.decode("utf-16", "replace").replace("\0", "")
         if not cut or error.start < len(data) - 3:
             line = data.count(b"\n", 0, error.start) + 1
             problems.append(problem("not-utf8", path, f"is not UTF-8 (line {line}): save it as UTF-8."))
