@@ -81,6 +81,7 @@ class Snapshot:
 
     rows: dict[str, Row] = field(default_factory=dict)
     meta: dict[str, str] = field(default_factory=dict)
+    memo: dict[str, Any] = field(default_factory=dict)  # what passes derived; lives as long as this object
 
 
 class Cache(Protocol):

@@ -284,6 +284,7 @@ class Run:
             for step in reversed(undo):
                 with suppress(BonsaiError):
                     step()
+            self.view.memo.clear()
             self.out.journal.done({"taken_back": self.id})
             raise
 

@@ -159,7 +159,7 @@ class Workspace(Place):
             view = run.look(only or None)
             if only:
                 self._need(view, only)
-            if not all_deletions:
+            if not all_deletions and not only:
                 pending.require_no_accident(view, float(self.settings["commit", "max_deleted"]))
             indexes = run.reindex()
             found = pending.sort_out(view, self._history, generated=True, only=[*only, *indexes] if only else ())

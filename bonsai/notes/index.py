@@ -8,6 +8,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from bonsai import __version__
@@ -286,8 +287,9 @@ def _text(blocks: list[str], left_out: int) -> str:
     return "\n\n".join(filter(None, [*blocks, more])) + "\n"
 
 
+@lru_cache(maxsize=20_000)
 def _line(text: str, limit: int) -> str:
-    """Text of a note as one harmless line of at most `limit` characters."""
+    """Text of a note as one harmless line of at most `limit` characters; kept, since an edit changes one of many."""
     plain = clean(_SECRET.sub("[secret]", text), limit)
     return clean(f"\\{plain}", limit) if _OPENS_BLOCK.match(plain) else plain
 

@@ -1,13 +1,15 @@
 """The tree as a look found it: rows of disk and HEAD, and what is pending between them."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from bonsai.notes import layout
 from bonsai.notes.change import Row
 from bonsai.notes.layout import Kind, Tree
 from bonsai.notes.problem import Problem
 
+AGENTS = "agents"  # in View.memo
 EVERYTHING = "*"  # in View.dirty: every index
 ARCHIVE_END = f"{layout.ARCHIVED}.md"
 COMMITTED = frozenset({Kind.NOTE, Kind.INDEX, Kind.BOOT, Kind.CONFIG, Kind.ASSET})
@@ -21,9 +23,9 @@ class View:
     head: str  # the commit that the head column speaks of, "" before the first
     problems: list[Problem] = field(default_factory=list)  # of names and links; those of a note are in its summary
     unread: set[str] = field(default_factory=set)  # stands on disk but cannot be read: never taken for deleted
-    changed: set[str] = field(default_factory=set)  # paths whose row this look changed
     dirty: set[str] = field(default_factory=set)  # index folders to render again; "*" is everything
     fresh: dict[str, bytes] = field(default_factory=dict)
+    memo: dict[str, Any] = field(default_factory=dict)  # derived from rows in this process; see Snapshot.memo
     leftovers: bool = False  # temporary files of a killed run of ours lie about
 
     def notes(self, tree: Tree, archived: bool = False) -> Iterator[Row]:
@@ -43,26 +45,45 @@ class View:
         row = self.rows.get(path)
         return row is not None and row.stat is not None
 
-    def pending(self) -> list[Row]:
-        """Rows whose disk and HEAD differ and that may have a place in git, sorted by path."""
-        return sorted((row for row in self.rows.values() if self.differs(row)), key=lambda row: row.path)
+    def pending(self, only: Sequence[str] = ()) -> list[Row]:
+        """Rows whose disk and HEAD differ and that may have a place in git, sorted by path.
+
+        `only`: these paths, or what is below them.
+        """
+        exact = [row for path in only if (row := self.rows.get(path))]
+        if only and len(exact) == len(only):
+            rows = [row for row in exact if row.blob != row.head]
+        else:
+            rows = [row for row in self.rows.values() if row.blob != row.head]  # a hot loop: nearly all are equal
+        found = {row.path: row for row in rows if self.differs(row)}
+        return [found[path] for path in sorted(found) if not only or is_inside(path, only)]
 
     def differs(self, row: Row) -> bool:
         """Whether disk and HEAD differ, as far as git may hold the path."""
-        if row.path in self.unread:
-            return False
-        if row.stat is None:
-            return bool(row.head)
-        return bool(row.blob) and row.blob != row.head
+        return row.blob != row.head and (bool(row.blob) or row.stat is None) and row.path not in self.unread
 
     def trees(self) -> list[Tree]:
         """The main tree and that of every agent that has a note or a boot file."""
-        agents = {
-            layout.tree_of(row.path).agent
-            for row in self.rows.values()
-            if row.stat is not None and layout.kind_of(row.path) in (Kind.NOTE, Kind.BOOT, Kind.INDEX)
-        }
+        if AGENTS not in self.memo:
+            prefix, kinds = f"{layout.MEMORY}/agents/", (Kind.NOTE, Kind.BOOT, Kind.INDEX)
+            paths = [path for path in self.rows if path.startswith((prefix, "MEMORY-")) and self.on_disk(path)]
+            self.memo[AGENTS] = {layout.tree_of(path).agent for path in paths if layout.kind_of(path) in kinds}
+        agents = self.memo[AGENTS]
         return [Tree(), *(Tree(agent) for agent in sorted(agents - {""}))]
+
+
+def touch(view: View, path: str) -> None:
+    """Note that the row of a path changed on disk: what shows it is to be rendered again."""
+    tree = layout.tree_of(path)
+    view.dirty |= index_folders(path)
+    view.memo.setdefault(f"touched:{tree.agent}", set()).add(path)
+    if tree.agent:
+        view.memo.pop(AGENTS, None)
+
+
+def is_inside(path: str, tops: Sequence[str]) -> bool:
+    """Whether a path is one of `tops` or below one."""
+    return any(path == top or path.startswith(f"{top}/") for top in tops)
 
 
 def index_folders(path: str) -> set[str]:

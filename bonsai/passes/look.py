@@ -10,7 +10,7 @@ from bonsai.notes.change import Entry, Row
 from bonsai.notes.layout import Kind
 from bonsai.notes.problem import Problem, problem
 from bonsai.notes.summary import summarise
-from bonsai.notes.view import COMMITTED, EVERYTHING, View, index_folders
+from bonsai.notes.view import COMMITTED, EVERYTHING, View, touch
 from bonsai.ports import Cache, History, NoteStore, Snapshot
 
 #: A file that changed less than this before the look may change again without its times telling (coarse clocks).
@@ -38,7 +38,7 @@ class Look:
         first = not known.meta.get("head_known")
         if first and only is not None:
             only = None
-        view = View(dict(known.rows), self._history.head() if head is None else head)
+        view = View(dict(known.rows), self._history.head() if head is None else head, memo=known.memo)
         view.dirty = set(json.loads(known.meta.get("dirty") or "[]")) | ({EVERYTHING} if first else set())
         self._see_head(view, known)
         names_changed = self._see_disk(view, only)
@@ -115,7 +115,12 @@ class Look:
         """Bring the rows in line with the disk; says whether a path came or went or names or links changed."""
         entries, covered = self._entries(view, only)
         changed, seen = False, set()
+        rows = view.rows
         for entry in entries:
+            row = rows.get(entry.path)
+            if row is not None and row.stat == entry.stat and entry.kind == "file":
+                seen.add(entry.path)  # a hot loop: nearly every file is as it was
+                continue
             kind = layout.kind_of(entry.path)
             if kind not in COMMITTED:
                 if layout.name_of(entry.path).startswith(layout.TEMPORARY):
@@ -127,14 +132,12 @@ class Look:
             if entry.kind != "file":
                 self._see_odd(view, entry)
                 continue
-            row = view.rows.get(entry.path)
-            if row is None or row.stat != entry.stat:
-                changed |= self._read(view, entry, kind, row)
+            changed |= self._read(view, entry, kind, row)
         for path in covered:
             if path not in seen:
                 row = view.rows[path]
                 self._set(view, replace(row, stat=None, blob="", summary=None))
-                self._mark(view, path)
+                touch(view, path)
                 changed = True
         return changed
 
@@ -196,13 +199,9 @@ class Look:
         if kind in (Kind.NOTE, Kind.BOOT):
             summary = summarise(path, data[: layout.MAX_PARSED], len(data))
         self._set(view, Row(path, stat, blob, row.head, row.head_mode, summary))
-        self._mark(view, path)
+        touch(view, path)
         same_names = before and summary and (before.links, before.names) == (summary.links, summary.names)
         return new or not (same_names or kind in (Kind.INDEX, Kind.CONFIG))
-
-    def _mark(self, view: View, path: str) -> None:
-        view.changed.add(path)
-        view.dirty |= index_folders(path)
 
     # -- names and links -------------------------------------------------------------------------------
 

@@ -28,8 +28,8 @@ def sort_out(view: View, history: History, generated: bool, only: Sequence[str] 
     found = Pending()
     rows = [
         row
-        for row in view.pending()
-        if (generated or layout.kind_of(row.path) is not Kind.INDEX) and (not only or _inside(row.path, only))
+        for row in view.pending(only)
+        if generated or layout.kind_of(row.path) is not Kind.INDEX
     ]
     here = [row.path for row in rows if row.stat is not None]
     ignored = history.ignored([row.path for row in rows if row.stat is not None and not row.head]) if here else set()
@@ -46,10 +46,6 @@ def sort_out(view: View, history: History, generated: bool, only: Sequence[str] 
     return found
 
 
-def _inside(path: str, only: Sequence[str]) -> bool:
-    return any(path == top or path.startswith(f"{top}/") for top in only)
-
-
 def _ignored(path: str) -> Problem:
     return problem("ignored", path, "is excluded by .gitignore and has no history: correct the rule or move the note")
 
@@ -63,10 +59,14 @@ def _filtered(path: str) -> Problem:
 
 def vanished(view: View, share: float) -> list[str]:
     """Notes that are gone all at once, so many that it looks like an accident."""
-    before = {row.path: row.head for row in view.rows.values() if row.head and layout.kind_of(row.path) is Kind.NOTE}
-    gone = sum(1 for path in before if not view.on_disk(path) and path not in view.unread)
-    if not gone:
+    missing = [
+        path
+        for path, row in view.rows.items()
+        if row.stat is None and row.head and path not in view.unread and layout.kind_of(path) is Kind.NOTE
+    ]
+    if len(missing) < lifecycle.MIN_VANISHED:
         return []
+    before = {row.path: row.head for row in view.rows.values() if row.head and layout.kind_of(row.path) is Kind.NOTE}
     now = {path: row.blob for path, row in view.rows.items() if row.stat is not None}
     now |= {path: view.rows[path].head for path in view.unread if path in view.rows}
     return lifecycle.mass_deletion(before, now, share)

@@ -1,7 +1,6 @@
 """Render what is generated: indexes, the block in MEMORY.md, the operational state; write what differs."""
 
-from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from bonsai.config import Settings
@@ -9,7 +8,7 @@ from bonsai.errors import Busy, NotFound
 from bonsai.notes import boot, index, layout
 from bonsai.notes.change import Row
 from bonsai.notes.index import DomainStat
-from bonsai.notes.layout import Tree
+from bonsai.notes.layout import Kind, Tree
 from bonsai.notes.summary import Summary
 from bonsai.notes.view import EVERYTHING, View
 from bonsai.ports import NoteStore
@@ -19,66 +18,102 @@ Read = Callable[[str], bytes | None]
 
 @dataclass(slots=True)
 class Shape:
-    """One tree in numbers, and its notes by folder."""
+    """The live notes of one tree by their place."""
 
     tree: Tree
-    folders: dict[str, list[Row]] = field(default_factory=lambda: defaultdict(list))  # domain → notes right in it
-    daily: int = 0
-    also: list[str] = field(default_factory=list)  # notes outside the domains, as the root index names them
+    folders: dict[str, dict[str, Row]] = field(default_factory=dict)  # domain → path → note right in it
+    daily: set[str] = field(default_factory=set)
+    also: set[str] = field(default_factory=set)  # notes outside the domains
+
+    def put(self, path: str, row: Row | None) -> None:
+        """Let a note stand (`row`) or no longer stand (None) in its place."""
+        domains = f"{self.tree.domains}/"
+        domain = layout.folder_of(path[len(domains) :]) if path.startswith(domains) else ""
+        if domain:
+            notes = self.folders.setdefault(domain, {})
+            if row is not None:
+                notes[path] = row
+            else:
+                notes.pop(path, None)
+            if not notes:
+                del self.folders[domain]
+            return
+        place = self.daily if layout.is_daily(path) else self.also
+        if row is not None:
+            place.add(path)
+        else:
+            place.discard(path)
 
     @property
     def notes(self) -> int:
         """Live notes in the domains."""
-        return sum(len(rows) for rows in self.folders.values())
+        return sum(map(len, self.folders.values()))
 
     @property
     def tokens(self) -> int:
         """Their tokens."""
-        return sum(row.summary.tokens for rows in self.folders.values() for row in rows if row.summary)
+        return sum(row.summary.tokens for rows in self.folders.values() for row in rows.values() if row.summary)
 
     @property
     def domains(self) -> list[str]:
         """The top-level domains that hold a note, at whatever depth."""
         return sorted({domain.partition("/")[0] for domain in self.folders})
 
+    @property
+    def others(self) -> list[str]:
+        """The notes outside the domains, as the root index names them."""
+        return sorted(path[len(self.tree.memory) + 1 :].removesuffix(".md") for path in self.also)
+
     def listed(self, domain: str) -> list[tuple[str, Summary]]:
         """The notes right in a domain, by file name."""
-        rows = sorted(self.folders.get(domain, ()), key=lambda row: row.path)
-        return [(layout.name_of(row.path), row.summary) for row in rows if row.summary]
+        rows = self.folders.get(domain, {})
+        return [(layout.name_of(path), row.summary) for path, row in sorted(rows.items()) if row.summary]
 
     def every(self) -> set[str]:
         """All domains that have an index: those with notes and their parents."""
-        found: set[str] = set()
+        found = set(self.folders)
         for domain in self.folders:
-            parts = domain.split("/")
-            found.update("/".join(parts[:depth]) for depth in range(1, len(parts) + 1))
+            parent = domain.rpartition("/")[0]
+            while parent and parent not in found:
+                found.add(parent)
+                parent = parent.rpartition("/")[0]
         return found
 
 
 def shape(view: View, tree: Tree) -> Shape:
-    """Sort the live notes of a tree into its folders."""
-    found = Shape(tree)
-    prefix, cut, daily = f"{tree.domains}/", len(tree.domains) + 1, f"{tree.daily}/"
-    for row in view.notes(tree):
-        path = row.path
-        if path.startswith(prefix) and "/" in path[cut:]:
-            found.folders[path[cut:].rpartition("/")[0]].append(row)
-        elif path.startswith(daily) or layout.is_daily(path):
-            found.daily += 1
-        else:
-            found.also.append(path[len(tree.memory) + 1 :].removesuffix(".md"))
+    """Sort the live notes of a tree; after the first time only those that a look found changed are sorted again."""
+    key = f"shape:{tree.agent}"
+    found: Shape | None = view.memo.get(key)
+    if found is None:
+        found = view.memo[key] = Shape(tree)
+        for row in view.notes(tree):
+            found.put(row.path, row)
+    else:
+        for path in view.memo.get(f"touched:{tree.agent}", ()):
+            now = view.rows.get(path)
+            live = now is not None and now.stat is not None and now.summary is not None
+            live = live and layout.kind_of(path) is Kind.NOTE and not layout.is_archived(path)
+            found.put(path, now if live else None)
+    view.memo[f"touched:{tree.agent}"] = set()
     return found
 
 
-def statistics(found: Shape) -> dict[str, DomainStat]:
-    """The numbers of every domain with everything below it, sub-domains before their parents."""
-    every = found.every()
-    below: dict[str, list[DomainStat]] = defaultdict(list)
-    stats: dict[str, DomainStat] = {}
-    for domain in sorted(every, key=lambda name: (-name.count("/"), name)):
-        stats[domain] = index.domain_stat(domain, found.listed(domain), below[domain])
-        below[layout.folder_of(domain)].append(stats[domain])
+def statistics(view: View, found: Shape, every: set[str]) -> dict[str, DomainStat]:
+    """The numbers of every domain with everything below it; only those that changed are counted again."""
+    key, start = f"stats:{found.tree.agent}", len(found.tree.domains) + 1
+    kept: dict[str, DomainStat] = view.memo.get(key, {})
+    again = every if EVERYTHING in view.dirty else {folder[start:] for folder in view.dirty} | (every - kept.keys())
+    stats = {domain: kept[domain] for domain in every - again}
+    for domain in sorted(again & every, key=lambda name: -name.count("/")):  # sub-domains before their parents
+        below = [stats[child] for child in _children(domain, every)]
+        stats[domain] = index.domain_stat(domain, found.listed(domain), below)
+    view.memo[key] = stats
     return stats
+
+
+def _children(domain: str, every: Iterable[str]) -> list[str]:
+    start = f"{domain}/"
+    return sorted(name for name in every if name.startswith(start) and "/" not in name[len(start) :])
 
 
 def render(
@@ -94,28 +129,26 @@ def render(
     tree = found.tree
     out: dict[str, bytes | None] = {}
     every = found.every()
-    stats = statistics(found)
+    stats = statistics(view, found, every)
     dirty_all = EVERYTHING in view.dirty
+    start = f"{tree.domains}/"
     for domain in sorted(every):
-        folder = f"{tree.domains}/{domain}"
+        folder = start + domain
         path = f"{folder}/{layout.INDEX}"
         if dirty_all or folder in view.dirty or not view.on_disk(path):
             notes = found.listed(domain)
-            below = [stats[child] for child in sorted(every) if layout.folder_of(child) == domain]
+            below = [stats[child] for child in _children(domain, every)]
             text = index.domain_index(domain, notes, below, now_iso=now_iso, previous=_text(read(path)))
             out[path] = text.encode("utf-8", "replace")
-    for path in view.rows:
-        if path.endswith(f"/{layout.INDEX}") and path.startswith(f"{tree.domains}/") and view.on_disk(path):
-            domain_of = layout.domain_of(path)
-            if domain_of is not None and domain_of not in every:
-                out[path] = None
+    for path in _without_notes(view, tree, every):
+        out[path] = None
     top = [stats[domain] for domain in found.domains]
-    budget = int(settings["index", "block_tokens"]) - boot.HEADER_TOKENS
+    budget = int(settings["index", "block_tokens"]) - boot.header_tokens(tree.memory)
     root = index.root_index(
         top,
-        daily=found.daily,
+        daily=len(found.daily),
         daily_folder=f"{tree.daily}/",
-        also=found.also,
+        also=found.others,
         budget=budget,
         now_iso=now_iso,
         previous=_text(read(tree.root_index)),
@@ -127,6 +160,17 @@ def render(
         ignore = f"{layout.MEMORY}/.gitignore"
         out[ignore] = _with_lines(read(ignore), rewrite)
     return {path: data for path, data in out.items() if data != read(path)}
+
+
+def _without_notes(view: View, tree: Tree, every: set[str]) -> list[str]:
+    """Indexes on disk of domains that hold no note any more."""
+    start, end = f"{tree.domains}/", f"/{layout.INDEX}"
+    if EVERYTHING in view.dirty:
+        folders = {path[: -len(end)] for path in view.rows if path.startswith(start) and path.endswith(end)}
+    else:
+        folders = {folder for folder in view.dirty if folder.startswith(start)}
+    gone = (folder for folder in folders if folder[len(start) :] not in every)
+    return [f"{folder}{end}" for folder in gone if view.on_disk(f"{folder}{end}")]
 
 
 def _boot(view: View, tree: Tree, root: str, read: Read, now_iso: str) -> dict[str, bytes | None]:
@@ -143,8 +187,9 @@ def _boot(view: View, tree: Tree, root: str, read: Read, now_iso: str) -> dict[s
 
 def _state(found: Shape, top: list[DomainStat], read: Read, now_iso: str, violations: int) -> dict[str, bytes | None]:
     meta, stats = found.tree.at("_meta.json"), found.tree.at("_stats.json")
+    tokens = sum(stat.tokens for stat in top)
     return {
-        meta: index.meta_json(len(top), found.tokens, now_iso=now_iso, previous=_text(read(meta))).encode(),
+        meta: index.meta_json(len(top), tokens, now_iso=now_iso, previous=_text(read(meta))).encode(),
         stats: index.stats_json(top, violations).encode("utf-8", "replace"),
     }
 
@@ -172,7 +217,7 @@ def write(store: NoteStore, out: Mapping[str, bytes | None], read: Read) -> list
         if data is None:
             store.discard(path)
             store.prune(layout.folder_of(path))
-        elif layout.kind_of(path) is layout.Kind.BOOT:
+        elif layout.kind_of(path) is Kind.BOOT:
             if not _write_boot(store, path, data, read(path)):
                 continue
         else:
