@@ -13,7 +13,7 @@ from bonsai.adapters.git_run import KILLED, GitRun, Result
 from bonsai.errors import BonsaiError, Busy
 from bonsai.ports import Author, FileChange
 
-PRIVATE = "refs/bonsai/"  # where an unsigned commit waits for its signature
+PRIVATE = "refs/bonsai/unsigned-"  # where an unsigned commit waits for its signature
 _SIGNING_SECONDS = 3.0
 _IMPORT_SECONDS = 600.0
 _CRUD = re.compile(r"[\x00-\x1f\x7f<>]{1,500}")
@@ -182,7 +182,7 @@ def _message(text: str) -> bytes:
 
 
 def _person(name: str, email: str) -> Person:
-    name = _CRUD.sub(" ", name).strip(" .,:;\"'\\")
+    name = " ".join(_CRUD.sub(" ", name).split()).strip(" .,:;\"'\\")
     email = _CRUD.sub("", email).strip()
     return Person(name or email.partition("@")[0] or "bonsai", email or "bonsai@localhost")
 

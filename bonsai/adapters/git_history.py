@@ -17,9 +17,16 @@ from bonsai.errors import BonsaiError, Busy, IoFailed, NotFound, Refused
 from bonsai.notes.change import PathTime
 from bonsai.ports import Author, Blob, Commit, FileChange, Rename, RepoState
 
-_UNKNOWN = ("Not a valid object name", "bad object", "unknown revision", "ambiguous argument", "bad revision")
+_UNKNOWN = (
+    "Not a valid object name",
+    "invalid object name",
+    "bad object",
+    "unknown revision",
+    "ambiguous argument",
+    "bad revision",
+)
 _MISSING = (*_UNKNOWN, "does not exist in", "exists on disk, but not in", "could not get object info", "bad file")
-_LOG = ("log", "-z", "--topo-order", "--no-renames", "--no-color", "--no-show-signature", "--no-notes")
+_LOG = ("log", "-z", "--no-renames", "--no-color", "--no-show-signature", "--no-notes")
 
 
 class GitHistory:
@@ -131,6 +138,8 @@ class GitHistory:
     def read(self, commit: str, path: str) -> bytes:
         """See History."""
         layout = self._repo.layout()
+        if not commit:  # `:path` would be the index
+            raise NotFound("there is no commit yet", path=path)
         result = self._run("cat-file", "blob", "--end-of-options", f"{commit}:{layout.full(path)}")
         if result.code:
             raise self._missing(result, path)
@@ -190,20 +199,18 @@ class GitHistory:
         if rev == "HEAD" and not self.head():
             return []
         most = [f"--max-count={limit}"] if limit else []
-        full = [layout.full(path.rstrip("/")) for path in paths]
-        if follow and full:
-            out = self._log(rev, *most, "--format=%H", "-M", "--follow", "--end-of-options", rev, "--", full[0])
-            shas = [sha for sha in out.decode().replace("\0", "\n").split("\n") if sha]
-            if not shas:
+        # Literal pathspecs are relative to the workspace; `full` is only asked whether they stay in it.
+        given = [layout.full(path.rstrip("/"))[len(layout.prefix) :] for path in paths]
+        shape = [git_log.FORMAT, "--name-only", "--diff-merges=first-parent"]
+        if follow and given:
+            # --follow shows of each commit just the one path, so it only finds the commits; the second call tells them.
+            out = self._log(rev, *most, "--format=%H", "-M", "--follow", "--end-of-options", rev, "--", given[0])
+            if not out:
                 return []
-            out = self._run.ok(
-                *_LOG[:2], *_LOG[3:], git_log.FORMAT, "--name-only", "--diff-merges=first-parent",
-                "--no-walk=unsorted", "--stdin", data="\n".join(shas).encode() + b"\n",
-            )  # fmt: skip
-            return list(git_log.commits(out, layout.managed))
-        shape = [git_log.FORMAT, "--name-only", "--full-diff", "--diff-merges=first-parent", *most]
-        specs = full or layout.pathspecs
-        out = self._log(rev, *shape, "--end-of-options", rev, "--", *specs, literal=bool(full))
+            out = self._run.ok(*_LOG, *shape, "--no-walk=unsorted", "--stdin", data=out.replace(b"\0", b"\n"))
+        else:
+            shape += ["--full-diff", *most, "--end-of-options", rev, "--", *(given or layout.pathspecs)]
+            out = self._log(rev, *shape, literal=bool(given))
         return [commit for commit in git_log.commits(out, layout.managed) if commit.paths]
 
     def path_times(self, cached: Mapping[str, PathTime], base: str) -> dict[str, PathTime]:
@@ -305,8 +312,7 @@ class GitHistory:
         return self._run("diff-tree", *shape, "--end-of-options", old, new, "--", *specs, literal=False)
 
     def _log(self, rev: str, *rest: str, literal: bool = True) -> bytes:
-        words = [word for word in _LOG if word != "--no-renames" or "-M" not in rest]
-        result = self._run(*words, *rest, literal=literal)
+        result = self._run(*_LOG, "--topo-order", *rest, literal=literal)
         if result.code:
             raise self._missing(result, rev)
         return result.out

@@ -158,8 +158,10 @@ class Repository:
         if os.path.islink(path):  # as git made it before 2005, and still reads it
             return os.readlink(path) if os.readlink(path).startswith("refs/heads/") else ""
         text = _read(path)
-        if text is None:
-            raise IoFailed("HEAD cannot be read", path=self.root, hint="Run `git fsck`.")
+        if text is None or not (text.startswith("ref:") or _HEX.fullmatch(text)):
+            raise IoFailed(
+                "HEAD is damaged", path=self.root, hint="Put the branch back: git symbolic-ref HEAD refs/heads/…"
+            )
         ref = text.removeprefix("ref:").strip() if text.startswith("ref:") else ""
         if ref == "refs/heads/.invalid":  # what a repository with reftable says to those who read files
             ref = self._run("symbolic-ref", "--quiet", "HEAD").out.decode("utf-8", "surrogateescape").strip()

@@ -2,7 +2,6 @@
 
 import os
 import re
-import select
 import selectors
 import signal
 import subprocess
@@ -202,6 +201,7 @@ def _exchange(process: "subprocess.Popen[bytes]", data: bytes, seconds: float) -
         for pipe in pipes:
             ready.register(pipe, selectors.EVENT_READ)
         if process.stdin:
+            os.set_blocking(process.stdin.fileno(), False)  # so that a write may take as much as the pipe holds
             ready.register(process.stdin, selectors.EVENT_WRITE)
         while ready.get_map():
             left = until - time.monotonic()
@@ -210,7 +210,7 @@ def _exchange(process: "subprocess.Popen[bytes]", data: bytes, seconds: float) -
             for key, events in ready.select(left):
                 if events & selectors.EVENT_WRITE:
                     with suppress(BrokenPipeError):  # git gave up before it read everything; it says why on stderr
-                        waiting = waiting[os.write(key.fd, waiting[: select.PIPE_BUF]) :]
+                        waiting = waiting[os.write(key.fd, waiting[: 1 << 16]) :]
                         if waiting:
                             continue
                 else:
