@@ -18,7 +18,7 @@ from bonsai.notes.problem import problem
 from bonsai.notes.view import View
 from bonsai.passes import archive, daily, doctor, migrate, move, pending, purge, reflect, restore, status, undo
 from bonsai.passes import recall as recalling
-from bonsai.passes.reindex import shape
+from bonsai.passes.reindex import count
 from bonsai.passes.reports import (
     ApplyReport,
     ArchiveReport,
@@ -148,8 +148,7 @@ class Workspace(Place):
         return count
 
     def _reindexed(self, run: Run, changed: list[str], stale: bool = False) -> ReindexReport:
-        found = shape(run.view, self.tree)
-        return ReindexReport(found.notes, len(found.domains), found.tokens, changed, run.problems(), stale)
+        return ReindexReport(*count(run.view, self.tree), changed, run.problems(), stale)
 
     def commit(self, *paths: str, all_deletions: bool = False) -> CommitReport:
         """Commit pending hand edits with their indexes, all of them or those at (or below) `paths`."""
@@ -188,7 +187,7 @@ class Workspace(Place):
             stale = run.reindex(check=True)
             usable = run.usable
             found = pending.sort_out(view, self._history, generated=True) if usable else pending.Pending(view.pending())
-            count = shape(view, self.tree)
+            numbers = count(view, self.tree)
             blank = (
                 [row for row in status.blank_candidates(view) if self._history.blob(row.head).strip()] if usable else []
             )
@@ -214,9 +213,9 @@ class Workspace(Place):
                 staging=self._store.exists(self.tree.at(STAGING)),
                 boot=self._boot(),
                 last_reindex=run.last_reindex or self._last_reindex(),
-                notes=count.notes,
-                domains=len(count.domains),
-                tokens=count.tokens,
+                notes=numbers.notes,
+                domains=numbers.domains,
+                tokens=numbers.tokens,
                 daemon=Daemon(False, None),
             )
             return status.status(facts, self.settings, run.now)

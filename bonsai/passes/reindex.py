@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from bonsai.config import Settings
 from bonsai.errors import Busy, NotFound
@@ -10,7 +11,7 @@ from bonsai.notes.change import Row
 from bonsai.notes.index import DomainStat
 from bonsai.notes.layout import Kind, Tree
 from bonsai.notes.summary import Summary
-from bonsai.notes.view import EVERYTHING, View
+from bonsai.notes.view import ARCHIVE_END, EVERYTHING, View
 from bonsai.ports import NoteStore
 
 Read = Callable[[str], bytes | None]
@@ -45,16 +46,6 @@ class Shape:
             place.discard(path)
 
     @property
-    def notes(self) -> int:
-        """Live notes in the domains."""
-        return sum(map(len, self.folders.values()))
-
-    @property
-    def tokens(self) -> int:
-        """Their tokens."""
-        return sum(row.summary.tokens for rows in self.folders.values() for row in rows.values() if row.summary)
-
-    @property
     def domains(self) -> list[str]:
         """The top-level domains that hold a note, at whatever depth."""
         return sorted({domain.partition("/")[0] for domain in self.folders})
@@ -78,6 +69,28 @@ class Shape:
                 found.add(parent)
                 parent = parent.rpartition("/")[0]
         return found
+
+
+class Count(NamedTuple):
+    """One tree in numbers: live notes in its domains, top-level domains, tokens."""
+
+    notes: int
+    domains: int
+    tokens: int
+
+
+def count(view: View, tree: Tree) -> Count:
+    """Count what stands in the domains of a tree."""
+    start, notes, tokens, tops = f"{tree.domains}/", 0, 0, set()
+    for path, row in view.rows.items():
+        if row.summary is None or not path.startswith(start) or path.endswith(ARCHIVE_END):
+            continue
+        top, deeper, _ = path[len(start) :].partition("/")
+        if deeper:
+            notes += 1
+            tokens += row.summary.tokens
+            tops.add(top)
+    return Count(notes, len(tops), tokens)
 
 
 def shape(view: View, tree: Tree) -> Shape:
