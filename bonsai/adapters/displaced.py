@@ -255,6 +255,8 @@ def _swap_back(aside: int, folder: int, name: bytes, placed: bytes) -> bool:
     with suppress(OSError):
         for _ in range(1000):
             inside = _bytes(aside, name)
+            if inside == placed:  # they were never swapped
+                return True
             if not exchange(aside, name, folder, name):
                 return False
             if _bytes(aside, name) == placed:
