@@ -24,6 +24,7 @@ _CONFIG = (
     "protocol.allow=never",
     "protocol.ext.allow=never",
     "log.showSignature=false",  # `git log` would run gpg.program
+    "log.showRoot=true",
     "gc.auto=0",
     "maintenance.auto=false",
     "core.fsync=all",

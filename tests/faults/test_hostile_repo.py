@@ -1,0 +1,320 @@
+"""A repository that somebody else prepared: none of the programs that it names runs, whatever bonsai asks of git."""
+
+import os
+import subprocess
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from bonsai.adapters.git_history import GitHistory
+from bonsai.errors import BonsaiError
+from bonsai.ports import Author, Blob, FileChange
+
+NOW = datetime(2026, 3, 4, tzinfo=UTC)
+NOTE = "memory/domains/a.md"
+HOOKS = [
+    *("applypatch-msg", "pre-applypatch", "post-applypatch", "pre-commit", "pre-merge-commit", "prepare-commit-msg"),
+    *("commit-msg", "post-commit", "pre-rebase", "post-checkout", "post-merge", "pre-push", "pre-receive", "update"),
+    *("proc-receive", "post-receive", "post-update", "reference-transaction", "push-to-checkout", "pre-auto-gc"),
+    *("post-rewrite", "sendemail-validate", "fsmonitor-watchman", "post-index-change"),
+]
+
+
+def git(folder: Path, *args: str) -> str:
+    done = subprocess.run(["git", "-C", str(folder), *args], capture_output=True, text=True, check=True)
+    return done.stdout.strip()
+
+
+def as_config(*pairs: str) -> Callable[[Path, str], None]:
+    """Set keys of the repository's own config; `RUN` in a value stands for the program."""
+
+    def plant(root: Path, run: str) -> None:
+        for pair in pairs:
+            key, _, value = pair.partition("=")
+            git(root, "config", key, value.replace("RUN", run))
+
+    return plant
+
+
+def with_attributes(text: str, *pairs: str) -> Callable[[Path, str], None]:
+    def plant(root: Path, run: str) -> None:
+        as_config(*pairs)(root, run)
+        (root / ".gitattributes").write_text(text)
+        (root / "memory/.gitattributes").write_text(text)
+        (root / ".git/info").mkdir(exist_ok=True)
+        (root / ".git/info/attributes").write_text(text)
+
+    return plant
+
+
+def hooks(root: Path, run: str) -> None:
+    for name in HOOKS:
+        path = root / ".git/hooks" / name
+        path.parent.mkdir(exist_ok=True)
+        path.unlink(missing_ok=True)
+        path.symlink_to(run)
+
+
+def hooks_elsewhere(root: Path, run: str) -> None:
+    hooks(root, run)
+    (root / ".git/hooks").rename(root / "hooks")
+    git(root, "config", "core.hooksPath", "hooks")
+
+
+def included(root: Path, run: str) -> None:
+    (root / "more.config").write_text(f"[core]\n\tfsmonitor = {run}\n\tpager = {run}\n[gpg]\n\tprogram = {run}\n")
+    git(root, "config", "include.path", "../more.config")
+
+
+def of_the_worktree(root: Path, run: str) -> None:
+    git(root, "config", "extensions.worktreeConfig", "true")
+    git(root, "config", "--worktree", "core.fsmonitor", run)
+    git(root, "config", "--worktree", "core.hooksPath", str(Path(run).parent))
+
+
+def lazy_fetch(root: Path, run: str) -> None:
+    """A partial clone fetches an object that is missing, through the program that the remote's config names."""
+    as_config(
+        "core.repositoryFormatVersion=1", "extensions.partialClone=origin", "remote.origin.promisor=true",
+        "remote.origin.partialCloneFilter=blob:none", f"remote.origin.url={root}", "remote.origin.uploadpack=RUN",
+    )(root, run)  # fmt: skip
+
+
+def lazy_fetch_by_transport(root: Path, run: str) -> None:
+    lazy_fetch(root, run)
+    as_config("remote.origin.url=ext::RUN x", "protocol.ext.allow=always", "protocol.allow=always")(root, run)
+
+
+def lazy_fetch_by_ssh(root: Path, run: str) -> None:
+    lazy_fetch(root, run)
+    as_config("remote.origin.url=ssh://localhost/x", "core.sshCommand=RUN", "ssh.variant=simple", "core.gitProxy=RUN")(
+        root, run
+    )
+
+
+def lazy_fetch_by_helper(root: Path, run: str) -> None:
+    lazy_fetch(root, run)
+    as_config("remote.origin.vcs=ext", "remote.origin.url=RUN x")(root, run)
+
+
+VECTORS: dict[str, Callable[[Path, str], None]] = {
+    "core.fsmonitor": as_config("core.fsmonitor=RUN", "core.fsmonitorHookVersion=1", "core.untrackedCache=true"),
+    "hooks": hooks,
+    "core.hooksPath": hooks_elsewhere,
+    "filter.clean": with_attributes(
+        "* filter=x\n", "filter.x.clean=RUN", "filter.x.smudge=RUN", "filter.x.required=true"
+    ),
+    "filter.process": with_attributes("* filter=x\n", "filter.x.process=RUN", "filter.x.required=true"),
+    "filter of lfs": with_attributes(
+        "* filter=lfs diff=lfs merge=lfs -text\n", "filter.lfs.clean=RUN", "filter.lfs.process=RUN"
+    ),
+    "diff.textconv": with_attributes("* diff=x\n", "diff.x.textconv=RUN", "diff.x.cachetextconv=true"),
+    "diff.command": with_attributes("* diff=x\n", "diff.x.command=RUN"),
+    "diff.external": as_config("diff.external=RUN"),
+    "merge driver": with_attributes(
+        "* merge=x\n", "merge.x.driver=RUN", "merge.default=x", "merge.tool=x", "mergetool.x.cmd=RUN"
+    ),
+    "core.pager": as_config(
+        "core.pager=RUN", "pager.log=RUN", "pager.config=RUN", "pager.diff=RUN", "interactive.diffFilter=RUN"
+    ),
+    "core.editor": as_config("core.editor=RUN", "sequence.editor=RUN"),
+    "gpg.program": as_config(
+        "gpg.program=RUN",
+        "gpg.openpgp.program=RUN",
+        "gpg.x509.program=RUN",
+        "commit.gpgSign=true",
+        "log.showSignature=true",
+    ),
+    "gpg.ssh": as_config(
+        "gpg.format=ssh",
+        "gpg.ssh.program=RUN",
+        "gpg.ssh.defaultKeyCommand=RUN",
+        "commit.gpgSign=true",
+        "log.showSignature=true",
+    ),
+    "core.sshCommand": lazy_fetch_by_ssh,
+    "ext transport": lazy_fetch_by_transport,
+    "uploadpack": lazy_fetch,
+    "remote.vcs": lazy_fetch_by_helper,
+    "credential.helper": as_config("credential.helper=!RUN", "core.askPass=RUN"),
+    "alias": as_config(*(f"alias.{name}=!RUN" for name in ("log", "rev-parse", "fast-import", "fsck", "ls-tree", "x"))),
+    "core.gitProxy": as_config("core.gitProxy=RUN"),
+    "core.alternateRefsCommand": as_config("core.alternateRefsCommand=RUN"),
+    "include.path": included,
+    "worktree config": of_the_worktree,
+    "receive and upload": as_config(
+        "uploadpack.packObjectsHook=RUN", "receive.procReceiveRefs=refs", "gc.recentObjectsHook=RUN"
+    ),
+    "sendemail": as_config("sendemail.smtpServer=RUN", "sendemail.toCmd=RUN", "sendemail.sendmailCmd=RUN"),
+    "submodule": as_config(
+        "submodule.x.update=!RUN", "submodule.x.url=ext::RUN", "submodule.recurse=true", "diff.submodule=diff"
+    ),
+    "trailers": as_config("trailer.Bonsai-Op.command=RUN", "trailer.x.cmd=RUN"),
+    "auto maintenance": as_config(
+        "gc.auto=1", "gc.autoDetach=false", "maintenance.auto=true", "maintenance.strategy=incremental"
+    ),
+    "browser and tools": as_config(
+        "web.browser=x", "browser.x.cmd=RUN", "difftool.x.cmd=RUN", "diff.tool=x", "man.x.cmd=RUN", "man.viewer=x"
+    ),
+}
+
+
+def every_method(history: GitHistory, root: Path) -> None:
+    """Call all that the port has, as runs do, and what asks for objects that are missing."""
+    missing = "1" * 40
+    head = history.head()
+    assert history.state().exists
+    data = b"new\n"
+    calls: list[Callable[[], object]] = [
+        lambda: history.commit([FileChange(NOTE, data), FileChange("memory/new.md", data)], "m", head, Author(), NOW),
+        lambda: history.refresh_index({NOTE: Blob(0o100644, history.blob_id(data))}),
+        history.state,
+        lambda: history.tree(history.head()),
+        lambda: history.tree_changes(head, history.head()),
+        lambda: history.tree_changes(missing, history.head()),
+        lambda: history.read("HEAD", NOTE),
+        lambda: history.read(missing, NOTE),
+        lambda: history.blob(history.blob_id(data)),
+        lambda: history.blob(missing),
+        lambda: history.resolve("HEAD"),
+        lambda: history.resolve(missing),
+        lambda: history.contains_run("x", head),
+        history.log,
+        lambda: history.log([NOTE]),
+        lambda: history.log([NOTE], follow=True),
+        lambda: history.changes(head, history.head()),
+        lambda: history.changes("", history.head(), renames=False),
+        lambda: history.path_times({}, ""),
+        lambda: history.path_times({}, head),
+        lambda: history.ignored([NOTE]),
+        lambda: history.filtered([NOTE]),
+        lambda: history.merge(b"1\n", b"2\n", b"3\n"),
+        history.check,
+        history.locks,
+        lambda: history.remove_stale_locks(0),
+        history.create,
+        lambda: history.commit([FileChange("memory/big.md", os.urandom(20_000))], "m", history.head(), Author(), NOW),
+    ]
+    for call in calls:
+        try:
+            call()
+        except BonsaiError:
+            continue  # a refusal is an answer
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """A repository with two commits, one of which claims to be signed, and an edit pending."""
+    folder = tmp_path / "ws"
+    folder.mkdir()
+    git(folder, "init", "-q", "-b", "main")
+    git(folder, "config", "user.name", "Pat")
+    git(folder, "config", "user.email", "p@x")
+    place = folder / NOTE
+    place.parent.mkdir(parents=True)
+    place.write_text("one\n")
+    git(folder, "add", "-A")
+    git(folder, "commit", "-q", "-m", "one")
+    lines = git(folder, "cat-file", "commit", "HEAD").split("\n")
+    lines.insert(3, "gpgsig -----BEGIN PGP SIGNATURE-----\n \n x\n -----END PGP SIGNATURE-----")
+    raw = ("\n".join(lines) + "\n").encode()
+    done = subprocess.run(
+        ["git", "-C", str(folder), "hash-object", "-t", "commit", "-w", "--stdin"],
+        input=raw,
+        capture_output=True,
+        check=True,
+    )
+    git(folder, "reset", "-q", "--soft", done.stdout.decode().strip())
+    place.write_text("two\n")
+    return folder
+
+
+@pytest.fixture
+def canary(tmp_path: Path) -> tuple[Path, str]:
+    """(file that must not appear, program that makes it appear)."""
+    mark, run = tmp_path / "CANARY", tmp_path / "bin" / "run"
+    run.parent.mkdir()
+    run.write_text(f'#!/bin/sh\necho "$0 $*" >>"{mark}"\nexit 0\n')
+    run.chmod(0o755)
+    return mark, str(run)
+
+
+@pytest.mark.parametrize("vector", VECTORS)
+def test_no_program_of_a_repository_runs(root: Path, canary: tuple[Path, str], vector: str) -> None:
+    mark, run = canary
+    VECTORS[vector](root, run)
+    mark.unlink(missing_ok=True)
+    history = GitHistory(str(root))
+    every_method(history, root)
+    assert not mark.exists(), mark.read_text()
+    assert history.unsigned == ""
+
+
+def test_all_at_once_and_the_work_is_still_done(root: Path, canary: tuple[Path, str]) -> None:
+    mark, run = canary
+    for name, plant in VECTORS.items():
+        if "transport" not in name and name not in ("uploadpack", "core.sshCommand", "remote.vcs"):
+            plant(root, run)
+    mark.unlink(missing_ok=True)
+    history = GitHistory(str(root))
+    every_method(history, root)
+    assert not mark.exists(), mark.read_text()
+    assert [item.subject for item in history.log()] == ["m", "m", "one"]
+    assert history.read("HEAD", NOTE) == b"new\n"
+
+
+@pytest.mark.parametrize(
+    ("vector", "command"),
+    [
+        ("core.fsmonitor", ["status"]),
+        ("hooks", ["commit", "-q", "-a", "-m", "x"]),
+        ("core.hooksPath", ["commit", "-q", "-a", "-m", "x"]),
+        ("filter.clean", ["add", "-A"]),
+        ("diff.textconv", ["diff"]),
+        ("diff.external", ["diff"]),
+        ("gpg.program", ["log"]),
+        ("uploadpack", ["cat-file", "-p", "1" * 40]),
+        ("core.sshCommand", ["cat-file", "-p", "1" * 40]),
+        ("ext transport", ["cat-file", "-p", "1" * 40]),
+    ],
+)
+def test_the_trap_works_on_a_git_that_is_not_hardened(
+    root: Path, canary: tuple[Path, str], vector: str, command: list[str]
+) -> None:
+    mark, run = canary
+    VECTORS[vector](root, run)
+    subprocess.run(["git", "-C", str(root), *command], capture_output=True)
+    assert mark.exists(), "the trap is no trap: the tests above prove nothing"
+
+
+def test_settings_of_a_repository_do_not_change_what_is_read(root: Path) -> None:
+    history = GitHistory(str(root))
+    expected = history.log(), history.changes("", "HEAD"), history.path_times({}, ""), history.tree("HEAD")
+    settings = (
+        "color.ui=always color.diff=always log.date=relative log.follow=true log.showRoot=false "
+        "log.abbrevCommit=true log.decorate=full log.mailmap=true log.diffMerges=off format.pretty=oneline "
+        "format.notes=true diff.orderFile=/nowhere diff.relative=true diff.noprefix=true diff.renames=copies "
+        "diff.renameLimit=1 diff.ignoreSubmodules=all diff.statGraphWidth=1 core.quotePath=true core.abbrev=7 "
+        "core.ignorecase=true core.autocrlf=true core.safecrlf=true i18n.logOutputEncoding=UTF-16 "
+        "i18n.commitEncoding=latin1 core.commentChar=x status.relativePaths=false core.precomposeUnicode=true "
+        "grep.patternType=perl fastimport.unpackLimit=1 core.logAllRefUpdates=false core.splitIndex=true "
+    )
+    for pair in settings.split():
+        git(root, "config", *pair.split("=", 1))
+        again = GitHistory(str(root))
+        assert (again.log(), again.changes("", "HEAD"), again.path_times({}, ""), again.tree("HEAD")) == expected, pair
+    again = GitHistory(str(root))
+    again.commit([FileChange(NOTE, b"a\r\n")], "m: ü\n\nBonsai-Run: r", again.head(), Author("Jürgen"), NOW)
+    assert again.read("HEAD", NOTE) == b"a\r\n" and again.contains_run("r", "") == again.head()
+    assert (again.log(limit=1)[0].author, again.log(limit=1)[0].subject) == ("Jürgen", "m: ü")
+
+
+def test_a_worktree_setting_that_leads_outside_is_refused(root: Path, tmp_path: Path) -> None:
+    (tmp_path / "victim").mkdir()
+    git(root, "config", "core.worktree", str(tmp_path / "victim"))
+    history = GitHistory(str(root))
+    assert history.state().blocked == "unusable"
+    with pytest.raises(BonsaiError):
+        history.commit([FileChange(NOTE, b"x")], "m", "", Author(), NOW)
