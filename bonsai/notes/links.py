@@ -7,6 +7,7 @@ is no link here; neither is anything in code or in an HTML comment.
 import re
 import unicodedata
 from collections.abc import Container, Iterable, Iterator, Mapping
+from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import quote, unquote
 
@@ -42,13 +43,17 @@ def find(text: str) -> list[Link]:
     """Inline links and images, reference definitions and `[[wiki]]` links, in order."""
     if "](" not in text and "[[" not in text and "]:" not in text:
         return []
-    found = []
+    found: list[Link] = []
     for number, row in _visible(text):
-        if "]" in row:
-            spans = [*_inline(row), *_definition(row)]
-            found += [Link(number, *span, False) for span in spans if not _OUTSIDE.match(span[2])]
-            found += [Link(number, *span, True) for span in _wiki(row)]
-    return sorted(found)
+        if "]" not in row:
+            continue
+        spans = [(*span, False) for span in (*_inline(row), *_definition(row)) if not _OUTSIDE.match(span[2])]
+        done = 0
+        for start, end, target, wiki in sorted([*spans, *((*span, True) for span in _wiki(row))]):
+            if start >= done:  # `[a]([[b]])` is one link
+                found.append(Link(number, start, end, target, wiki))
+                done = end
+    return found
 
 
 def targets(text: str) -> tuple[str, ...]:
@@ -86,13 +91,16 @@ def rewrite(data: bytes, source_old: str, source_new: str, moved: Mapping[str, s
         return data
     rows = lines(text)
     moved = {unicodedata.normalize("NFC", old): new for old, new in moved.items()}
-    for link in reversed(found):
-        row = rows[link.line]
-        if link.wiki:
-            new = _wiki_target(link.target, source_old, moved)
-        else:
-            new = _target(link.target, source_old, source_new, moved, angle=row[link.start - 1] == "<")
-        rows[link.line] = row[: link.start] + new + row[link.end :]
+    for number, group in groupby(found, key=lambda link: link.line):
+        row, parts, done = rows[number], [], 0
+        for link in group:
+            if link.wiki:
+                new = _wiki_target(link.target, source_old, moved)
+            else:
+                new = _target(link.target, source_old, source_new, moved, angle=row[link.start - 1] == "<")
+            parts += [row[done : link.start], new]
+            done = link.end
+        rows[number] = "".join([*parts, row[done:]])
     return "".join(rows).encode("utf-8", "surrogateescape")
 
 

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from bonsai.notes.layout import MAX_PARSED, Kind, kind_of, tree_of
 from bonsai.notes.note import Note, Value, lines, parse
-from bonsai.notes.summary import count_tokens
+from bonsai.notes.summary import count_tokens, without_escapes
 
 MAX_LINES = 12  # a passage is no longer: whoever reads a hit reads all of it
 SHORT = 60  # tokens: a section up to here is one passage with its heading
@@ -106,6 +106,7 @@ def words(text: str) -> list[str]:
 
 
 def _tokens(text: str) -> list[str]:
+    text = without_escapes(text)
     return _WORD.findall(text if text.isascii() else unicodedata.normalize("NFKC", text))
 
 

@@ -98,12 +98,17 @@ def clean(text: str, limit: int = MAX_LEAD) -> str:
     """
     text = text[: limit * 8]
     if not text.isprintable():
-        text = _ANSI.sub("", text)
+        text = without_escapes(text)
         text = "".join([char if char.isprintable() else _instead(char) for char in text])
     if "<!--" in text or "-->" in text:  # a space in between, lest the halves of two marks make a new one
         text = _COMMENT_MARK.sub(" ", text)
     text = " ".join(text.split())
     return text if len(text) <= limit else f"{text[: limit - 1].rstrip()}…"
+
+
+def without_escapes(text: str) -> str:
+    """The text without ANSI sequences, whose letters would otherwise stick to the words (`[31mred`)."""
+    return _ANSI.sub("", text) if "\x1b" in text else text
 
 
 def _instead(char: str) -> str:

@@ -1,15 +1,18 @@
 """Recall: the passages that answer a query, read from the notes themselves."""
 
+import re
 from collections.abc import Iterable, Iterator
 
 from bonsai.errors import Usage
 from bonsai.notes.layout import Kind, domain_of, fold, is_archived, kind_of
 from bonsai.notes.note import parse
 from bonsai.notes.passage import Found, rank
-from bonsai.notes.summary import note_type
+from bonsai.notes.summary import clean, note_type, without_escapes
 from bonsai.passes.reports import Hit, RecallReport
 
 MAX_TEXT = 2000  # characters of a hit: a line of a megabyte helps nobody
+
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")  # a note must not drive the terminal it is printed on
 
 
 def recall(
@@ -39,7 +42,8 @@ def _chosen(notes: Iterable[tuple[str, bytes]], domain: str, type_: str) -> Iter
 
 
 def _hit(found: Found) -> Hit:
-    text, passage = found.passage.text, found.passage
+    text, passage = _CONTROL.sub("", without_escapes(found.passage.text)), found.passage
     if len(text) > MAX_TEXT:
         text = f"{text[: MAX_TEXT - 1]}…"
-    return Hit(found.path, passage.lines, passage.heading, found.title, text, found.score, found.why, "warm")
+    heading, title = clean(passage.heading), clean(found.title)
+    return Hit(found.path, passage.lines, heading, title, text, found.score, found.why, "warm")

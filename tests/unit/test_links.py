@@ -1,5 +1,7 @@
 """Links: found where CommonMark and editors see them, rewritten each in its own line."""
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -40,6 +42,7 @@ THERE = "memory/domains/business/n.md"
         ("1 <!-- 2 [a](b.md)", ["b.md"]),
         ("a\n<!-- never closed\n[a](b.md)", []),
         ("[a](b c) [a]( ) [a]() \\[a\\](b.md)", []),
+        ("[a]: b](c.md)\n[a]([[b]])", ["b](c.md)", "[[b]]"]),
         ("no links", []),
     ],
 )
@@ -50,9 +53,11 @@ def test_what_is_a_link(text: str, found: list[str]):
 @settings(max_examples=1000)
 @given(st.text(alphabet="ab[]()<>!`\\ \n\r|#./\"'-:", max_size=60))
 def test_a_link_stands_where_it_says(text: str):
-    rows = lines(text)
-    for link in find(text):
+    rows, found = lines(text), find(text)
+    for link in found:
         assert rows[link.line][link.start : link.end] == link.target != ""
+    for one, two in pairwise(found):
+        assert one.line < two.line or one.end <= two.start
 
 
 @pytest.mark.parametrize(

@@ -215,6 +215,13 @@ def test_damaged_notes_are_found_by_what_can_be_read():
     assert (hit.path, hit.text) == ("memory/n.md", "good part")
 
 
+def test_a_hit_cannot_drive_the_terminal():
+    (hit,) = recall(
+        "red", [(NOTE, b'---\ntitle: "a\\e[2J"\n---\n# \x1b[31mH\n\n\x1b[31mred\x9b2J\r\n\tx\n')], limit=5
+    ).hits
+    assert "\x1b" not in hit.text + hit.title + hit.heading and "red" in hit.text and "\t" in hit.text
+
+
 def test_a_huge_line_is_not_returned_whole():
     (hit,) = recall("word", [(NOTE, b"word " * 600_000)], limit=5).hits
     assert len(hit.text) <= MAX_TEXT
