@@ -121,6 +121,12 @@ def test_names_that_markdown_would_break_are_encoded():
     )
 
 
+def test_what_was_percent_encoded_stays_so():
+    old = "[c](caf%C3%A9%20x.md#a%20b) [d](d%2Ee.md)"
+    new = "[c](../general/caf%C3%A9%20x.md#a%20b) [d](../general/d%2Ee.md)"
+    assert rewrite(old.encode(), HERE, THERE, {HERE: THERE}).decode() == new
+
+
 def test_a_composed_link_finds_a_decomposed_name():
     back, old, new = "memory/a.md", "memory/cafe\u0301.md", "memory/x/cafe\u0301.md"
     assert rewrite("[c](caf\u00e9.md)".encode(), back, back, {old: new}) == "[c](x/cafe\u0301.md)".encode()
