@@ -11,6 +11,7 @@ from bonsai.adapters.git_commit import Committer, Config, Draft, read_config
 from bonsai.adapters.git_index import Index
 from bonsai.adapters.git_locks import Locks
 from bonsai.adapters.git_repo import Layout, Repository
+from bonsai.adapters.git_packs import Packs
 from bonsai.adapters.git_run import GitRun, Result
 from bonsai.adapters.git_tree import entries, is_file, raw_changes
 from bonsai.errors import BonsaiError, Busy, IoFailed, NotFound, Refused
@@ -36,6 +37,7 @@ class GitHistory:
         self._run = GitRun(root)
         self._index = Index(self._run)
         self._repo = Repository(root, self._run, self._index)
+        self._packs = Packs(self._run)
         self._committer = Committer(self._run)
         self._config: tuple[Layout, Config] | None = None
         self._last = ("", "")  # the last commit made here, and its parent
@@ -172,6 +174,7 @@ class GitHistory:
         draft = Draft(parent, full, message, config.author(author), config.committer(), now)
         sha = self._committer.commit(ref, draft, config.signing(), layout.git_dir)
         self._last = (sha, parent)
+        self._packs.gather(layout.common_dir)
         return sha
 
     def refresh_index(self, blobs: Mapping[str, Blob | None]) -> dict[str, str] | None:
@@ -183,7 +186,8 @@ class GitHistory:
 
     def contains_run(self, run: str, since: str) -> str:
         """See History."""
-        if not self.head():
+        head = self.head()
+        if head in {"", since}:
             return ""
         wanted = (*_LOG, git_log.FORMAT, "--fixed-strings", f"--grep=Bonsai-Run: {run}", "--end-of-options")
         result = self._run(*wanted, f"{since}..HEAD" if since else "HEAD", "--")

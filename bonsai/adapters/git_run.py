@@ -31,7 +31,9 @@ _CONFIG = (
     "core.fsyncMethod=fsync",
     "core.quotePath=false",
     "core.ignorecase=false",  # else a rename from Note.md to note.md is lost in the index and in fast-import
-    "fastimport.unpackLimit=100",  # small commits stay loose objects: a pack for each edit would pile up
+    # One small pack a commit: loose objects would be compressed twice and synced one by one. `Packs` sweeps them up.
+    "fastimport.unpackLimit=1",
+    "pack.compression=1",
     "diff.orderFile=/dev/null",
     "diff.relative=false",
     "diff.renameLimit=1000",
@@ -55,7 +57,14 @@ _KEPT = re.compile(
     r"GIT_(?:CONFIG_(?:GLOBAL|SYSTEM|NOSYSTEM)|(?:AUTHOR|COMMITTER)_[A-Z]{1,9}|EXEC_PATH|CEILING_DIRECTORIES"
     r"|(?:SSL|PYTHON)_[A-Z_]{1,40})"
 )
-_REFUSED = ("No space left", "quota exceeded", "Read-only file system", "Permission denied", "Input/output error")
+_REFUSED = (
+    "No space left",
+    "quota exceeded",
+    "Read-only file system",
+    "Permission denied",
+    "Input/output error",
+    "Out of diskspace",
+)
 _BUSY = ("cannot lock ref", "Unable to create '", "Not updating refs/", "another git process")
 _SECONDS = 120.0
 KILLED = -signal.SIGKILL

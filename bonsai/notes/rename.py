@@ -63,13 +63,8 @@ def _linking(view: View, moved: dict[str, str]) -> Iterable[str]:
         summary = row.summary
         if summary is None or row.stat is None or summary.held:
             continue
-        if any(links.resolve(path, target) in moved or _wiki(target) in moved for target in summary.links):
+        if any(links.leads_to(path, target, moved) for target in summary.links):
             yield path
-
-
-def _wiki(target: str) -> str:
-    """A path-style wiki target as a path from the workspace."""
-    return target if target.endswith(".md") else f"{target}.md"
 
 
 def put_away(draft: Draft, file: str, reason: str, now_iso: str) -> str:
