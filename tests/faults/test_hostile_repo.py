@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from bonsai.adapters import git_packs
 from bonsai.adapters.git_history import GitHistory
 from bonsai.errors import BonsaiError
 from bonsai.ports import Author, Blob, FileChange
@@ -242,10 +243,13 @@ def canary(tmp_path: Path) -> tuple[Path, str]:
 
 
 @pytest.mark.parametrize("vector", VECTORS)
-def test_no_program_of_a_repository_runs(root: Path, canary: tuple[Path, str], vector: str) -> None:
+def test_no_program_of_a_repository_runs(
+    root: Path, canary: tuple[Path, str], vector: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     mark, run = canary
     VECTORS[vector](root, run)
     mark.unlink(missing_ok=True)
+    monkeypatch.setattr(git_packs, "MANY", 0)
     history = GitHistory(str(root))
     every_method(history, root)
     assert not mark.exists(), mark.read_text()
