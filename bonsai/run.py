@@ -3,10 +3,11 @@
 import json
 import secrets
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from typing import Any
 
 from bonsai.config import Settings
 from bonsai.errors import BonsaiError, Busy, Misconfigured, NotFound, Refused
@@ -18,7 +19,7 @@ from bonsai.notes.problem import Problem
 from bonsai.notes.view import View
 from bonsai.passes import pending, reindex
 from bonsai.passes.look import Look
-from bonsai.passes.recover import recover
+from bonsai.passes.recover import changes, recover, take_back, unlock
 from bonsai.ports import Author, Blob, Cache, FileChange, History, Journal, Lock, NoteStore
 
 TRIES = 8  # of a commit, when somebody else moves HEAD at the same time
@@ -67,6 +68,9 @@ class Run:
         """
         with outside.lock():
             state = outside.history.state()
+            if state.blocked == "locked":
+                unlock(outside.history, outside.journal)
+                state = outside.history.state()
             if not state.exists:
                 raise Misconfigured("there is no git repository", path=outside.store.root, hint="Run `bonsai init`.")
             if state.blocked and (usable or state.blocked != "unusable"):
@@ -173,41 +177,46 @@ class Run:
         )
 
     def commit_rows(
-        self,
-        rows: Sequence[Row],
-        op: str,
-        subject: str,
-        body: str = "",
-        trailers: dict[str, str] | None = None,
-        begun: bool = False,
+        self, rows: Sequence[Row], op: str, subject: str, body: str = "", trailers: dict[str, str] | None = None
     ) -> str | None:
         """Make one commit of these rows; None when HEAD has them already. Raises Busy when HEAD keeps moving."""
-        history, journal, view = self.out.history, self.out.journal, self.view
-        if not begun:
-            journal.begin(self._intent(op, [row.path for row in rows]))
-        paths = [row.path for row in rows]
-        message = self._message(op, subject, body, trailers or {})
+        if not rows:
+            return None
+        intent = self._intent(op, [row.path for row in rows])
+        self.out.journal.begin(intent)
+        try:
+            return self._commit(rows, self._message(op, subject, body, trailers or {}))
+        except BaseException:
+            self._abandon(intent, {})
+            raise
+
+    def _commit(self, rows: Sequence[Row], message: str) -> str | None:
+        history, view, paths = self.out.history, self.view, [row.path for row in rows]
         for attempt in range(TRIES):
             rows = [row for path in paths if (row := view.rows.get(path)) and view.differs(row)]
             if not rows:
-                journal.done()
+                self.out.journal.done()
                 return None
             changes = [self._change(row) for row in rows]
             rows = [view.rows[change.path] for change in changes]
             try:
                 sha = history.commit(changes, message, view.head, self.out.author, self.now)
                 break
-            except Busy:
-                head = history.head()
-                if attempt == TRIES - 1:
+            except BonsaiError as error:
+                sha = history.contains_run(self.id, view.head)  # git may have died after it had moved the branch
+                if sha:
+                    break
+                if not isinstance(error, Busy) or attempt == TRIES - 1:
                     raise
+                head = history.head()
                 if head != view.head:
                     self._look.head_moved(view, head)
                 else:
                     time.sleep(0.05 * (attempt + 1))
         self._look.committed(view, rows, sha)
         self._refresh({row.path: self._blob(row.path) for row in rows})
-        journal.done()
+        with suppress(BonsaiError):  # it happened; the next run finds out as much
+            self.out.journal.done()
         return sha
 
     def _change(self, row: Row) -> FileChange:
@@ -232,12 +241,16 @@ class Run:
         """The person's index for the committed paths, and for those that it was locked for before."""
         late: list[str] = json.loads(self._look.recall("unrefreshed") or "[]")
         blobs = {**{path: self._blob(path) for path in late}, **blobs}
-        displaced = self.out.history.refresh_index(blobs)
+        displaced = None  # the commit stands, whatever becomes of the index: the next run tries again
+        with suppress(BonsaiError):
+            displaced = self.out.history.refresh_index(blobs)
+            if displaced:
+                self.out.journal.done({"staged": displaced})
         left = sorted(blobs) if displaced is None else []
         if left != late:
             self._look.note(unrefreshed=json.dumps(left))
-        if displaced:
-            self.out.journal.done({"staged": displaced})
+        if left:  # at once: a kill before the end of the run must not forget it
+            self.out.cache.save((), (), {"unrefreshed": json.dumps(left)})
 
     def _message(self, op: str, subject: str, body: str, trailers: dict[str, str]) -> str:
         lines = {"Bonsai-Op": op, "Bonsai-Actor": self.out.actor, "Bonsai-Run": self.id, **trailers}
@@ -246,19 +259,14 @@ class Run:
         tail = "\n".join(f"{key}: {_one_line(value)}" for key, value in lines.items())
         return "\n\n".join(part for part in (_one_line(subject), body.strip(), tail) if part) + "\n"
 
-    def _intent(self, op: str, paths: Sequence[str], plan: Plan | None = None) -> dict[str, object]:
-        blob = self.out.history.blob_id
+    def _intent(self, op: str, paths: Sequence[str], plan: Plan | None = None) -> dict[str, Any]:
         return {
             "run": self.id,
             "op": op,
             "time": time.time(),
             "head": self.view.head,
             "paths": list(paths),
-            "puts": [
-                [put.path, blob(put.old) if put.old is not None else "", blob(put.data)]
-                for put in (plan.puts if plan else ())
-            ],
-            "drops": [[drop.path, blob(drop.old)] for drop in (plan.drops if plan else ())],
+            **changes(plan or Plan(op, ""), self.out.history.blob_id),
         }
 
     # -- carrying out a plan ---------------------------------------------------------------------------
@@ -271,22 +279,32 @@ class Run:
         if not plan.paths:
             return None
         self._may_commit(plan)
-        self.out.journal.begin(self._intent(plan.op, plan.paths, plan), durable=True)
-        undo: list[Callable[[], None]] = []
+        # What is new comes first: a text that moves from one file to others is never in none of them.
+        plan = replace(plan, puts=tuple(sorted(plan.puts, key=lambda put: put.old is not None)))
+        intent = self._intent(plan.op, plan.paths, plan)
+        self.out.journal.begin(intent, durable=True)
+        made: list[str] = []
         try:
-            self._apply(plan, undo)
+            self._apply(plan, made)
             self._look.again(self.view, plan.paths)
             indexes = self.reindex()
             rows = [row for path in sorted({*plan.paths, *indexes}) if (row := self.view.rows.get(path))]
             rows = [row for row in rows if row.path not in self.kept_back]
-            return self.commit_rows(rows, plan.op, plan.subject, plan.body, plan.trailers, begun=True)
+            return self._commit(rows, self._message(plan.op, plan.subject, plan.body, plan.trailers))
         except BaseException:
-            for step in reversed(undo):
-                with suppress(BonsaiError):
-                    step()
-            self.view.memo.clear()
-            self.out.journal.done({"taken_back": self.id})
+            # A new file that is not ours to remove: one that a person made meanwhile, with the very bytes of the plan.
+            intent["puts"] = [put for put in intent["puts"] if put[1] or put[0] in made]
+            olds = [put.old for put in plan.puts if put.old is not None] + [drop.old for drop in plan.drops]
+            self._abandon(intent, {self.out.history.blob_id(old): old for old in olds})
             raise
+
+    def _abandon(self, intent: dict[str, Any], old: Mapping[str, bytes]) -> None:
+        """Take back what was done, unless the commit stands after all; what cannot be done now is for the next run."""
+        self.view.memo.clear()
+        with suppress(BonsaiError):
+            if not self.out.history.contains_run(self.id, intent["head"]):
+                take_back(self.out.store, self.out.history.blob_id, old.__getitem__, intent)
+                self.out.journal.done({"taken_back": self.id})
 
     def _may_commit(self, plan: Plan) -> None:
         history = self.out.history
@@ -303,18 +321,16 @@ class Run:
                     hint="`bonsai status` says why; correct that first.",
                 )
 
-    def _apply(self, plan: Plan, undo: list[Callable[[], None]]) -> None:
+    def _apply(self, plan: Plan, made: list[str]) -> None:
         store = self.out.store
         for put in plan.puts:
             if put.old is None:
                 store.create(put.path, put.data, put.mode)
-                undo.append(lambda put=put: store.remove(put.path, put.data))  # type: ignore[misc]
+                made.append(put.path)
             else:
                 store.replace(put.path, put.data, put.old)
-                undo.append(lambda put=put: store.replace(put.path, put.old or b"", put.data))  # type: ignore[misc]
         for drop in plan.drops:
             store.remove(drop.path, drop.old)
-            undo.append(lambda drop=drop: store.create(drop.path, drop.old))  # type: ignore[misc]
         for folder in sorted({layout.folder_of(drop.path) for drop in plan.drops}):
             store.prune(folder)
 

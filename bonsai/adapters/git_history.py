@@ -2,20 +2,22 @@
 
 import hashlib
 import os
+import secrets
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime
-from tempfile import TemporaryDirectory
 
 from bonsai.adapters import git_log
 from bonsai.adapters.git_commit import Committer, Config, Draft, read_config
 from bonsai.adapters.git_index import Index
 from bonsai.adapters.git_locks import Locks
-from bonsai.adapters.git_repo import Layout, Repository
 from bonsai.adapters.git_packs import Packs
+from bonsai.adapters.git_repo import Layout, Repository
 from bonsai.adapters.git_run import GitRun, Result
 from bonsai.adapters.git_tree import entries, is_file, raw_changes
 from bonsai.errors import BonsaiError, Busy, IoFailed, NotFound, Refused
 from bonsai.notes.change import PathTime
+from bonsai.notes.layout import TEMPORARY
 from bonsai.ports import Author, Blob, Commit, FileChange, Rename, RepoState
 
 _UNKNOWN = (
@@ -264,20 +266,20 @@ class GitHistory:
 
     def merge(self, base: bytes, ours: bytes, theirs: bytes) -> tuple[bytes, bool]:
         """See History. Where git will not merge (binary data) the answer is `ours`, not clean."""
-        place = os.path.join(self._run.root, ".bonsai")
+        # Beside MEMORY.md and under the name of our temporary files: what a kill leaves there, the next look clears up.
+        names = [os.path.join(self._run.root, f"{TEMPORARY}{secrets.token_hex(8)}.tmp") for _ in range(3)]
         try:
-            os.makedirs(place, mode=0o700, exist_ok=True)
-            if os.path.islink(place):
-                raise Refused("is a symlink", path=".bonsai", hint="Put a folder in its place.")
-            with TemporaryDirectory(prefix="merge-", dir=place) as folder:
-                names = [os.path.join(folder, name) for name in ("now", "base", "wanted")]
-                for name, data in zip(names, (ours, base, theirs), strict=True):
-                    with open(os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-                        file.write(data)
-                labels = [word for label in ("now", "base", "wanted") for word in ("-L", label)]
-                result = self._run("merge-file", "-p", "--quiet", *labels, "--", *map(_argument, names))
+            for name, data in zip(names, (ours, base, theirs), strict=True):
+                with open(os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+                    file.write(data)
+            labels = [word for label in ("now", "base", "wanted") for word in ("-L", label)]
+            result = self._run("merge-file", "-p", "--quiet", *labels, "--", *map(_argument, names))
         except OSError as error:
-            raise IoFailed(f"{error.strerror}", path=".bonsai") from error
+            raise IoFailed(f"{error.strerror}", path=self._run.root) from error
+        finally:
+            for name in names:
+                with suppress(OSError):
+                    os.unlink(name)
         if 0 <= result.code < 128:
             return result.out, result.code == 0
         if "binary" in result.err or result.code == 255:

@@ -7,8 +7,11 @@ from contextlib import suppress
 
 from bonsai.adapters.git_commit import PRIVATE
 from bonsai.adapters.git_repo import Layout
+from bonsai.errors import Busy
 
 _SLACK = 2.0  # seconds: file systems round times
+_PATIENCE = 10.0  # seconds: how long a git that outlived a killed run of ours may still take
+_WRITERS = {b"fast-import", b"update-index", b"update-ref", b"commit-tree"}
 _UNSEEN = 15 * 60.0  # seconds: where processes cannot be listed, a younger lock may be in use
 
 
@@ -27,7 +30,11 @@ class Locks:
         return [name for name in names if os.path.lexists(name)]
 
     def remove(self, since: float, foreign_older_than: float | None) -> list[str]:
-        """Remove leftovers younger than `since`, and locks older than `foreign_older_than` seconds."""
+        """Remove leftovers younger than `since`, and locks older than `foreign_older_than` seconds.
+
+        Raises Busy while a git that a killed run of ours started goes on: it may yet move the branch.
+        """
+        self._wait_for_orphans()
         now = time.time()
         oldest = now - foreign_older_than if foreign_older_than is not None else float("-inf")
         newest = now if os.path.isdir("/proc/self") else now - _UNSEEN
@@ -49,8 +56,18 @@ class Locks:
             found += _glob(objects, pattern)
         return found + [name for name in _glob(objects, "pack/*.keep") if _is_ours(name)]
 
-    def _at_work(self) -> bool:
-        """Whether a git that lives has its current folder in the work tree or in the git folders."""
+    def _wait_for_orphans(self) -> None:
+        """A kill of bonsai leaves its git alive, for milliseconds as a rule."""
+        until = time.monotonic() + _PATIENCE
+        while self._at_work(ours=True):
+            if time.monotonic() > until:
+                raise Busy("a git that a killed bonsai started is still at work", path=self._layout.top)
+            time.sleep(0.01)
+
+    def _at_work(self, ours: bool = False) -> bool:
+        """Whether a git that lives (`ours`: one that writes for bonsai) has its current folder in the work tree or in
+        the git folders.
+        """
         places = [
             os.path.realpath(place) for place in (self._layout.top, self._layout.git_dir, self._layout.common_dir)
         ]
@@ -60,13 +77,22 @@ class Locks:
                     name = file.read().strip()
                 if name != b"git" and not name.startswith(b"git-"):
                     continue
+                if ours and not _is_our_writer(folder):
+                    continue
                 try:
                     here = os.readlink(f"{folder}/cwd")
                 except PermissionError:  # somebody else's git: where it works cannot be told, so it may be here
-                    return True
+                    return not ours
                 if any(here == place or here.startswith(f"{place}/") for place in places):
                     return True
         return False
+
+
+def _is_our_writer(folder: str) -> bool:
+    """Whether a process of /proc is a git that changes something and has the options that bonsai gives."""
+    with open(f"{folder}/cmdline", "rb") as file:
+        words = file.read().split(b"\0")
+    return b"core.hooksPath=/dev/null" in words and not _WRITERS.isdisjoint(words)
 
 
 def _glob(folder: str, pattern: str) -> list[str]:

@@ -1,5 +1,6 @@
 """Doctor: look whether the workspace can work at all, and repair what can be repaired without losing a note."""
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -68,12 +69,16 @@ def doctor(
 
 def _repair(work: _Doctor, fix: bool, unlock: bool) -> None:
     if fix:
+        behind = json.loads(work.cache.load().meta.get("unrefreshed") or "[]")
         if work.journal.pending() is not None:
-            recover(work.store, work.history, work.journal)
-            work.journal.done({"by": "doctor"})
+            behind += recover(work.store, work.history, work.journal)
             work.fixed.append("cleared up after a run that was cut short")
         work.store.sweep()
         work.cache.clear()
+        if behind:  # the one thing in the cache that nothing else knows: where the person's index is behind HEAD
+            work.cache.save((), (), {"unrefreshed": json.dumps(behind)})
+        if work.journal.pending() is not None:
+            work.journal.done({"by": "doctor"})
         work.fixed.append("emptied the cache; it is built again from the notes")
     if unlock:
         removed = work.history.remove_stale_locks(float("inf"), foreign_older_than=FOREIGN_LOCK)

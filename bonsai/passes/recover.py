@@ -1,52 +1,97 @@
-"""Clear up after a killed run: it happened whole or not at all, and the person's index agrees."""
+"""Clear up after a run that was cut short: it happened whole or not at all, and the person's index agrees."""
 
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-from bonsai.errors import BonsaiError, NotFound
+from bonsai.errors import Busy, CannotCreate, NotFound, Refused
+from bonsai.notes import boot, layout
+from bonsai.notes.change import Plan
 from bonsai.ports import History, Journal, NoteStore
+
+BlobId = Callable[[bytes], str]
+
+
+def changes(plan: Plan, blob_id: BlobId) -> dict[str, Any]:
+    """What an intent says of the files: enough to know old bytes and new ones when they are seen again."""
+    return {
+        "puts": [
+            [put.path, "" if put.old is None else blob_id(put.old), blob_id(_written(put.path, put.data))]
+            for put in plan.puts
+        ],
+        "drops": [[drop.path, blob_id(drop.old)] for drop in plan.drops],
+    }
+
+
+def unlock(history: History, journal: Journal) -> None:
+    """Remove the locks that the git of a killed run left: they keep everybody from committing."""
+    intent = journal.pending()
+    if intent is not None:
+        history.remove_stale_locks(float(intent.get("time", 0)))
 
 
 def recover(store: NoteStore, history: History, journal: Journal) -> list[str]:
-    """Finish or take back the run that the journal says was under way.
-
-    Files with bytes that are neither the run's old nor its new ones were saved by a person since: they stay.
+    """Finish or take back the run that the journal says was under way; the caller then notes `done`.
 
     Returns:
-        The paths for which the person's index may be behind HEAD; the caller brings it in line and then notes `done`.
+        The paths for which the person's index may be behind HEAD, for the caller to bring in line first.
+
+    Raises:
+        Busy while a git process that the killed run started is still at work, IoFailed. Then the next run tries again.
     """
     intent = journal.pending()
     if intent is None:
         return []
-    history.remove_stale_locks(float(intent.get("time", 0)))
+    unlock(history, journal)
     store.sweep()
-    head, before = history.head(), str(intent.get("head", ""))
+    before = str(intent.get("head", ""))
+    commit = history.contains_run(str(intent.get("run", "")), before)
+    if not commit:
+        take_back(store, history.blob_id, history.blob, intent)
+        return []
+    changed = history.tree_changes(before, commit) if before else None
     paths = {str(path) for path in intent.get("paths", [])}
-    if head and history.contains_run(str(intent.get("run", "")), before):
-        changes = history.tree_changes(before, head) if before else None
-        paths |= set(changes if changes is not None else history.tree(head))
-    else:
-        _take_back(store, history, intent)
-    return sorted(paths)
+    return sorted(paths | set(changed if changed is not None else history.tree(commit)))
 
 
-def _take_back(store: NoteStore, history: History, intent: dict[str, Any]) -> None:
-    """Give every file that holds the run's new bytes its old ones back; they are in HEAD."""
-    for path, old, new in reversed(intent.get("puts", [])):
-        with suppress(NotFound):
-            now = store.read(path)
-            if history.blob_id(now) != new:
-                continue
-            if old:
-                store.replace(path, history.blob(old), now)
-            else:
-                store.remove(path, now)
+def take_back(store: NoteStore, blob_id: BlobId, blob: Callable[[str], bytes], intent: dict[str, Any]) -> None:
+    """Give every file that a run changed its old bytes back, and remove those that it made.
+
+    What a person saved since stays. It may rest on what the run had made (a MEMORY.md without the sections that became
+    notes), so then those files stay too: a text that stands twice is no harm, one that is gone is.
+
+    Args:
+        blob: gives the old bytes by their id. Raises NotFound.
+    """
     for path, old in intent.get("drops", []):
         if not store.exists(path):
-            with suppress(NotFound):
-                _put_back(store, path, history.blob(old))
+            with suppress(CannotCreate, NotFound):
+                store.create(path, blob(old))
+    puts = intent.get("puts", [])
+    edited = [path for path, old, new in puts if old and not _put_back(store, blob_id, blob, (path, old, new))]
+    for path, old, new in puts:
+        if old or edited:
+            continue
+        with suppress(Busy, NotFound, Refused):
+            now = store.read(path)
+            if blob_id(_written(path, now)) == new:
+                store.remove(path, now)
+                store.prune(layout.folder_of(path))
 
 
-def _put_back(store: NoteStore, path: str, data: bytes) -> None:
-    with suppress(BonsaiError):
-        store.create(path, data)
+def _put_back(store: NoteStore, blob_id: BlobId, blob: Callable[[str], bytes], put: tuple[str, str, str]) -> bool:
+    """Whether the file has its old bytes (again)."""
+    path, old, new = put
+    with suppress(Busy, NotFound, Refused):
+        now = store.read(path)
+        if blob_id(now) == old:
+            return True
+        if blob_id(_written(path, now)) == new:
+            store.replace(path, blob(old), now)
+            return True
+    return False
+
+
+def _written(path: str, data: bytes) -> bytes:
+    """What of a file a plan decides: of a boot file not the block, which a run renews after it carried out its plan."""
+    return boot.strip(data) if layout.kind_of(path) is layout.Kind.BOOT else data

@@ -910,7 +910,7 @@ def test_merge(tmp_path: Path, base: bytes, ours: bytes, theirs: bytes, result: 
     git(root, "config", "merge.conflictStyle", "diff3")
     history = GitHistory(str(root))
     assert history.merge(base, ours, theirs) == result
-    assert list((root / ".bonsai").iterdir()) == []
+    assert not list(root.glob(".bonsai-*"))
 
 
 # --- leftovers of killed processes ------------------------------------------------------------------------------------
