@@ -46,6 +46,17 @@ TABLE: dict[str, dict[str, Setting]] = {
         "lock_seconds": Setting(30, 0, 3600, "how long to wait for another bonsai at work in the workspace"),
         "max_deleted": Setting(0.3, 0.01, 1, "when a larger part of the notes vanishes at once nothing is committed"),
     },
+    "watch": {
+        "debounce_seconds": Setting(0.5, 0.3, 60, "the daemon commits when nothing was saved for so long"),
+        "most_seconds": Setting(3.0, 0.3, 600, "under constant saving it commits so often all the same"),
+        "reconcile_minutes": Setting(10, 1, 1440, "it looks at everything so often, whatever it was told"),
+    },
+    "schedule": {
+        "reindex_hours": Setting(6, 0, 8760, "the daemon checks every index so often; 0 is never"),
+        "status_hours": Setting(6, 0, 8760, "it logs what is wrong so often; 0 is never"),
+        "reflect_days": Setting(7, 0, 3650, "it stages a reflection so often; 0 is never"),
+        "purge_days": Setting(0, 0, 3650, "it purges archives whose grace is over so often; 0 is never"),
+    },
 }
 
 

@@ -68,6 +68,31 @@ class Journal(Protocol):
         """The last intent without a `done`, None where there is none (or the log is unreadable)."""
 
 
+class Seen(NamedTuple):
+    """What a watcher saw since it was last asked."""
+
+    paths: frozenset[str]  # workspace-relative; may name files that are gone again, and folders that were moved in
+    lost: str  # why only a look at everything can tell what changed (overflow, a dead thread, …), "" where nothing was
+
+
+class Watcher(Protocol):
+    """Tells what happens under `memory/` and to the boot files and bonsai.toml. Only speed: a look finds the rest."""
+
+    mode: str  # "events", or why there are none ("inotify watch limit reached", …): then the caller has to poll
+
+    def start(self) -> None:
+        """Watch; when it returns, the watches stand. Never raises for want of watches: see `mode`."""
+
+    def wait(self, seconds: float) -> Seen:
+        """Block until something happened or the time is over; returns what was seen, at once where there was some."""
+
+    def wake(self) -> None:
+        """End a `wait` from another thread or a signal handler."""
+
+    def stop(self) -> None:
+        """Give back threads and file descriptors."""
+
+
 class Lock(Protocol):
     """The one writer lock of a workspace."""
 
