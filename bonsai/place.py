@@ -1,26 +1,28 @@
 """The composition root: a workspace folder with its adapters and settings, and the two ways to run in it."""
 
+import json
 import os
 import unicodedata
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import datetime
 from importlib import resources
-from typing import Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 
 from bonsai import config
 from bonsai.adapters import clock
 from bonsai.adapters.files import Files, ensure_private
 from bonsai.adapters.git_history import GitHistory
 from bonsai.adapters.journal import FileJournal
-from bonsai.adapters.lock import WriterLock
+from bonsai.adapters.lock import WriterLock, is_held
 from bonsai.adapters.sqlite_cache import SqliteCache
-from bonsai.errors import Busy, NotFound, Refused
+from bonsai.errors import BonsaiError, Busy, NotFound, Refused
 from bonsai.notes import layout, taxonomy
 from bonsai.notes.change import Plan
 from bonsai.notes.draft import Draft
 from bonsai.notes.layout import Tree
 from bonsai.notes.view import View
+from bonsai.passes.reports import DaemonReport
 from bonsai.ports import Author
 from bonsai.run import Outside, Run
 
@@ -32,6 +34,11 @@ class Committed(Protocol):
 
 
 Report = TypeVar("Report", bound=Committed)
+if TYPE_CHECKING:
+    from bonsai.adapters.watcher import DiskWatcher
+
+DAEMON = ".bonsai/daemon.json"
+JOBS = ".bonsai/schedule.json"
 Progress = Callable[[str, int, int], None]
 
 
@@ -170,3 +177,70 @@ class Place:
             run.save()
         finally:
             lock.__exit__(None, None, None)
+
+    # -- the daemon ------------------------------------------------------------------------------------
+
+    def watcher(self) -> "DiskWatcher":
+        """A watcher of this workspace, not started yet."""
+        from bonsai.adapters.watcher import DiskWatcher
+
+        return DiskWatcher(self.root)
+
+    @contextmanager
+    def watching(self) -> Iterator[None]:
+        """Be the one daemon of this workspace. Raises Busy when there is another one."""
+        ensure_private(self.root)
+        try:
+            with WriterLock(f"{self._private}/daemon.lock", 0)():
+                yield
+        except Busy as error:
+            if is_held(f"{self._private}/daemon.lock") and error.path == ".bonsai/lock":
+                raise Busy(
+                    "a daemon watches this workspace already", path=self.root, hint="`bonsai daemon status` shows it."
+                ) from error
+            raise
+
+    def say(self, state: Mapping[str, Any] | None) -> None:
+        """Tell `.bonsai/daemon.json` how the daemon is; None: there is none any more."""
+        if state is None:
+            self._store.discard(DAEMON)
+        else:
+            text = json.dumps({"pid": os.getpid(), **state}, ensure_ascii=False)
+            self._store.generate(DAEMON, f"{text}\n".encode("utf-8", "replace"))
+
+    def daemon(self) -> DaemonReport:
+        """Whether a daemon watches this workspace, and how it is. A dead one holds no lock, whatever the file says."""
+        said = self._json(DAEMON)
+        running = is_held(f"{self._private}/daemon.lock")
+        pid = said.get("pid")
+        number = pid if running and isinstance(pid, int) else None
+
+        def text(key: str) -> str:
+            return str(said.get(key) or "")
+
+        return DaemonReport(
+            running=running,
+            pid=number,
+            state=text("state"),
+            since=text("since"),
+            mode=text("mode"),
+            paused=text("paused"),
+            last_commit=text("last_commit") or None,
+            last_commit_at=text("last_commit_at") or None,
+            died=bool(said) and not running,
+        )
+
+    def last_jobs(self) -> dict[str, str]:
+        """When the scheduled jobs ran last, by name."""
+        return {str(name): str(when) for name, when in self._json(JOBS).items()}
+
+    def keep_jobs(self, times: Mapping[str, str]) -> None:
+        """Remember when the scheduled jobs ran last."""
+        self._store.generate(JOBS, f"{json.dumps(times)}\n".encode())
+
+    def _json(self, path: str) -> dict[str, Any]:
+        """A state file of ours, empty where it is missing or damaged."""
+        with suppress(BonsaiError, ValueError):
+            found = json.loads(self._store.read(path))
+            return found if isinstance(found, dict) else {}
+        return {}

@@ -2,7 +2,8 @@
 
 import json
 import os
-from collections.abc import Collection, Iterator, Mapping
+import time
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -79,8 +80,8 @@ class Workspace(Place):
                 before = {path for path in run.view.rows if run.view.on_disk(path)}
                 run.reindex(agents=[self.tree])
                 created += sorted(path for path in run.view.rows if run.view.on_disk(path) and path not in before)
-                rows = [row for row in run.view.pending() if row.path not in run.kept_back]
-                run.commit_rows(rows, "init", "init: the memory is under git from here on")
+                found = pending.sort_out(run.view, self._history, generated=True)
+                run.commit_rows(found.rows, "init", "init: the memory is under git from here on")
                 run.save()
             return InitReport(self.root, created)
 
@@ -152,14 +153,20 @@ class Workspace(Place):
 
     def commit(self, *paths: str, all_deletions: bool = False) -> CommitReport:
         """Commit pending hand edits with their indexes, all of them or those at (or below) `paths`."""
-        only = [path.rstrip("/") for path in paths]
+        return self._commit([path.rstrip("/") for path in paths], strict=True, all_deletions=all_deletions)
+
+    def absorb(self, paths: Sequence[str]) -> CommitReport:
+        """Like `commit`, for paths where something was seen to happen: what is nothing of ours is passed over."""
+        return self._commit(paths, strict=False, all_deletions=False)
+
+    def _commit(self, only: Sequence[str], *, strict: bool, all_deletions: bool) -> CommitReport:
         ensure_private(self.root)
         with Run.writing(self._outside) as run:
             view = run.look(only or None)
-            if only:
+            if strict:
                 self._need(view, only)
-            if not all_deletions and not only:
-                pending.require_no_accident(view, float(self.settings["commit", "max_deleted"]))
+            if not all_deletions:
+                pending.require_no_accident(view, float(self.settings["commit", "max_deleted"]), only)
             indexes = run.reindex()
             found = pending.sort_out(view, self._history, generated=True, only=[*only, *indexes] if only else ())
             edited = [row for row in found.rows if row.path not in indexes]
@@ -173,7 +180,7 @@ class Workspace(Place):
             run.save()
             return CommitReport(sha, [row.path for row in found.rows] if sha else [], found.held, found.problems)
 
-    def _need(self, view: View, only: list[str]) -> None:
+    def _need(self, view: View, only: Sequence[str]) -> None:
         for path in only:
             if layout.kind_of(path) is layout.Kind.OUTSIDE and path != layout.MEMORY:
                 raise Refused("is not part of the memory", path=path, hint="Name a path under memory/, or MEMORY.md.")
@@ -200,6 +207,8 @@ class Workspace(Place):
                 problems.append(
                     problem("unsigned", "", f"commits are not signed ({self._history.unsigned}): unlock your key")
                 )
+            daemon, wait = self.daemon(), status.waiting(found.rows, time.time())
+            problems += status.of_daemon(daemon, wait)
             facts = status.Facts(
                 view=view,
                 tree=self.tree,
@@ -216,7 +225,7 @@ class Workspace(Place):
                 notes=numbers.notes,
                 domains=numbers.domains,
                 tokens=numbers.tokens,
-                daemon=Daemon(False, None),
+                daemon=Daemon(daemon.running, daemon.pid),
             )
             return status.status(facts, self.settings, run.now)
 

@@ -50,6 +50,23 @@ class WriterLock:
             threads.release()
 
 
+def is_held(path: str) -> bool:
+    """Whether somebody holds the lock at `path`, this process included; asks the kernel, so a dead holder does not."""
+    import fcntl
+
+    try:
+        fd = os.open(path, os.O_RDWR | os.O_NOFOLLOW)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return True
+    finally:
+        os.close(fd)
+    return False
+
+
 def _shared(path: str) -> "tuple[threading.RLock, BaseFileLock]":
     """One pair a process and file: two workspaces opened on the same folder must not wait for each other for ever.
 

@@ -153,9 +153,10 @@ class Look:
                 entries.append(entry)
             elif self._store.exists(path):
                 entries += self._store.scan(path)
-                covered += [p for p, row in view.rows.items() if row.stat is not None and p.startswith(f"{path}/")]
             if view.on_disk(path):
                 covered.append(path)
+            elif not entry:  # a folder, or what was one
+                covered += [p for p, row in view.rows.items() if row.stat is not None and p.startswith(f"{path}/")]
         return entries, covered
 
     def _see_odd(self, view: View, entry: Entry) -> None:
@@ -175,8 +176,8 @@ class Look:
         row = row or Row(path)
         if kind is Kind.ASSET and stat.size > layout.MAX_ASSET:
             view.problems.append(problem("too-large", path, "is over 10 MB and is not committed: keep it elsewhere"))
-            self._set(view, replace(row, stat=stat, blob=""))
-            return new
+            view.unread.add(path)  # the row stays as it was, so that every look finds the file again and says so
+            return False
         try:
             data, stat = self._store.read_stat(path)
         except NotFound:

@@ -104,6 +104,25 @@ class Daemon:
 
 
 @dataclass(slots=True)
+class DaemonReport:
+    """`daemon status`: `mode` is "events" or why it polls, `paused` why it cannot commit now ("" where it can).
+
+    `died`: one was started and is gone without having been stopped.
+    """
+
+    running: bool
+    pid: int | None
+    state: str
+    since: str
+    mode: str
+    paused: str
+    last_commit: str | None
+    last_commit_at: str | None
+    died: bool = False
+    lag_seconds: int = 0
+
+
+@dataclass(slots=True)
 class StatusReport:
     """`status`. `archived` counts every archive, `pending_purge` those whose grace is over."""
 

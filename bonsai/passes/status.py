@@ -11,7 +11,7 @@ from bonsai.notes.layout import Kind, Tree
 from bonsai.notes.problem import Problem, Severity, problem, worst
 from bonsai.notes.summary import count_tokens
 from bonsai.notes.view import View
-from bonsai.passes.reports import Daemon, Health, StatusReport
+from bonsai.passes.reports import Daemon, DaemonReport, Health, StatusReport
 from bonsai.ports import RepoState
 
 HEALTH: dict[Severity, Health] = {"info": "HEALTHY", "warning": "WARNING", "critical": "CRITICAL"}
@@ -141,6 +141,33 @@ def _archives(archives: Sequence[ages.Archive]) -> list[Problem]:
 def boot_tokens(data: bytes) -> int:
     """Tokens of a boot file."""
     return count_tokens(data.decode("utf-8", "replace"))
+
+
+LAGGING = 60.0  # seconds that an edit may wait for a running daemon before it is a problem
+STUCK = 15 * 60.0  # … before it is a critical one
+
+
+def waiting(pending: Sequence[Row], instant: float) -> float:
+    """Seconds that the oldest edit which may be committed has waited; `instant` in Unix seconds."""
+    changed = [max(row.stat.ctime_ns, row.stat.mtime_ns) / 1e9 for row in pending if row.stat is not None]
+    return max((instant - when for when in changed), default=0.0)
+
+
+def of_daemon(daemon: DaemonReport, wait: float) -> list[Problem]:
+    """What is wrong with the daemon, where one was started."""
+    if daemon.died:
+        return [problem("daemon-dead", ".bonsai/daemon.json", "the daemon is gone: run `bonsai daemon start`")]
+    if not daemon.running:
+        return []
+    found = []
+    if wait > LAGGING:
+        why = f" ({daemon.paused})" if daemon.paused else ""
+        words = f"an edit waits for the daemon for {wait:.0f} s{why}: see `bonsai daemon logs`"
+        found.append(problem("daemon-lagging", ".bonsai/daemon.json", words, "critical" if wait > STUCK else None))
+    if daemon.mode not in ("", "events"):
+        words = f"the daemon polls ({daemon.mode}): raise fs.inotify.max_user_watches and restart it"
+        found.append(problem("watch-limit", layout.MEMORY, words))
+    return found
 
 
 def blank_candidates(view: View) -> list[Row]:
