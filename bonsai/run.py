@@ -287,7 +287,7 @@ class Run:
         try:
             self._apply(plan, made)
             self._look.again(self.view, plan.paths)
-            indexes = self.reindex()
+            indexes = self._committable(self.reindex())
             rows = [row for path in sorted({*plan.paths, *indexes}) if (row := self.view.rows.get(path))]
             rows = [row for row in rows if row.path not in self.kept_back]
             return self._commit(rows, self._message(plan.op, plan.subject, plan.body, plan.trailers))
@@ -306,6 +306,11 @@ class Run:
                 take_back(self.out.store, self.out.history.blob_id, old.__getitem__, intent)
                 self.out.journal.done({"taken_back": self.id})
 
+    def _committable(self, indexes: list[str]) -> set[str]:
+        """Without those of folders that git ignores: an index tells what stands in notes that git must not see."""
+        new = [path for path in indexes if (row := self.view.rows.get(path)) and not row.head]
+        return set(indexes) - (self.out.history.ignored(new) if new else set())
+
     def _may_commit(self, plan: Plan) -> None:
         history = self.out.history
         notes = [path for path in plan.paths if layout.name_of(path) != layout.BACKUP]
@@ -313,8 +318,9 @@ class Run:
         ignored = history.ignored(added)
         backup = {path for path in ignored if layout.name_of(path) == layout.BACKUP}
         self.kept_back |= backup  # the original is in HEAD as MEMORY.md, so a copy that git ignores is no loss
+        held = (self.kept_back | ignored) - backup | history.filtered(notes)
         for path in [*notes, *added]:
-            if path in (self.kept_back | ignored) - backup or path in history.filtered(notes):
+            if path in held:
                 raise Refused(
                     "may not be committed, so it is left alone",
                     path=path,

@@ -8,7 +8,7 @@ from bonsai.notes import layout, lifecycle
 from bonsai.notes.change import Row
 from bonsai.notes.layout import Kind
 from bonsai.notes.problem import Problem, problem
-from bonsai.notes.view import View
+from bonsai.notes.view import View, is_inside
 from bonsai.ports import History
 
 LISTED = 200  # paths in the body of a commit message before it only counts
@@ -26,11 +26,7 @@ class Pending:
 def sort_out(view: View, history: History, generated: bool, only: Sequence[str] = ()) -> Pending:
     """Find what to commit. `generated`: with the indexes; `only`: these paths, or what is below them."""
     found = Pending()
-    rows = [
-        row
-        for row in view.pending(only)
-        if generated or layout.kind_of(row.path) is not Kind.INDEX
-    ]
+    rows = [row for row in view.pending(only) if generated or layout.kind_of(row.path) is not Kind.INDEX]
     here = [row.path for row in rows if row.stat is not None]
     ignored = history.ignored([row.path for row in rows if row.stat is not None and not row.head]) if here else set()
     filtered = history.filtered(here) if here else set()
@@ -38,7 +34,8 @@ def sort_out(view: View, history: History, generated: bool, only: Sequence[str] 
         if row.summary is not None and row.summary.held:
             found.held.append(row.path)
         elif row.path in ignored:
-            found.problems.append(_ignored(row.path))
+            if layout.kind_of(row.path) is not Kind.INDEX:  # that of an ignored folder: its notes are named
+                found.problems.append(_ignored(row.path))
         elif row.path in filtered:
             found.problems.append(_filtered(row.path))
         else:
@@ -57,24 +54,27 @@ def _filtered(path: str) -> Problem:
     return problem("ignored", path, words)
 
 
-def vanished(view: View, share: float) -> list[str]:
-    """Notes that are gone all at once, so many that it looks like an accident."""
+def vanished(view: View, share: float, only: Sequence[str] = ()) -> list[str]:
+    """Notes that are gone all at once, so many that it looks like an accident; of `only`, where it names paths."""
     missing = [
         path
         for path, row in view.rows.items()
         if row.stat is None and row.head and path not in view.unread and layout.kind_of(path) is Kind.NOTE
+        if not only or is_inside(path, only)
     ]
     if len(missing) < lifecycle.MIN_VANISHED:
         return []
     before = {row.path: row.head for row in view.rows.values() if row.head and layout.kind_of(row.path) is Kind.NOTE}
     now = {path: row.blob for path, row in view.rows.items() if row.stat is not None}
     now |= {path: view.rows[path].head for path in view.unread if path in view.rows}
+    if only:  # what a commit of these paths alone would delete; the others are not touched
+        now |= {path: oid for path, oid in before.items() if not is_inside(path, only)}
     return lifecycle.mass_deletion(before, now, share)
 
 
-def require_no_accident(view: View, share: float) -> None:
-    """Raises Refused when the notes vanished all at once."""
-    gone = vanished(view, share)
+def require_no_accident(view: View, share: float, only: Sequence[str] = ()) -> None:
+    """Raises Refused when the notes (those at or below `only`) vanished all at once."""
+    gone = vanished(view, share, only)
     if gone:
         raise Refused(
             f"{len(gone)} notes are gone at once; nothing was committed",
