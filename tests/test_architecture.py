@@ -22,7 +22,9 @@ ALLOWED = {
     "run": ["passes", "ports", "notes", "errors", "config"],
     "workspace": ["place", "run", "adapters", "passes", "ports", "notes", "errors", "config"],
     "place": ["run", "adapters", "passes", "ports", "notes", "errors", "config"],
-    "cli": ["workspace", "adapters/clock", "passes/reports", "notes/problem", "notes/layout", "errors", "config"],
+    "schedule": ["config"],
+    "watch": ["workspace", "schedule", "errors"],
+    "cli": ["workspace", "watch", "adapters/service", "adapters/clock", "passes/reports", "notes/problem", "notes/layout", "errors", "config"],
     "__init__": ["workspace"],
     "__main__": ["cli"],
 }
@@ -32,6 +34,7 @@ DOORS = {
     "yaml": "notes/note",
     "markdown_it": "notes/note",
     "git": "adapters/git_",
+    "watchdog": "adapters/watch",
     "filelock": "adapters/lock",
     "sqlite3": "adapters/",
     "subprocess": "adapters/",
