@@ -68,11 +68,12 @@ class Locks:
         """Whether a git that lives (`ours`: one that writes for bonsai) has its current folder in the work tree or in
         the git folders.
         """
+        owners = {os.lstat(name).st_uid for name in self.held() if os.path.lexists(name)}
         places = [
             os.path.realpath(place) for place in (self._layout.top, self._layout.git_dir, self._layout.common_dir)
         ]
         for folder in glob.glob("/proc/[0-9]*"):
-            with suppress(FileNotFoundError, ProcessLookupError):
+            with suppress(FileNotFoundError, ProcessLookupError, PermissionError):
                 with open(f"{folder}/comm", "rb") as file:
                     name = file.read().strip()
                 if name != b"git" and not name.startswith(b"git-"):
@@ -81,8 +82,10 @@ class Locks:
                     continue
                 try:
                     here = os.readlink(f"{folder}/cwd")
-                except PermissionError:  # somebody else's git: where it works cannot be told, so it may be here
-                    return not ours
+                except PermissionError:  # somebody else's: where it works cannot be told, but its locks would be theirs
+                    if not ours and os.stat(folder).st_uid in owners:
+                        return True
+                    continue
                 if any(here == place or here.startswith(f"{place}/") for place in places):
                     return True
         return False

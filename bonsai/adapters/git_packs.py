@@ -1,6 +1,7 @@
 """Packs: each commit leaves a small one, so now and then they are put together, a few at a time."""
 
 import os
+from collections import Counter
 from contextlib import suppress
 
 from bonsai.adapters.git_run import GitRun
@@ -21,9 +22,13 @@ class Packs:
         Geometric: each pack stays twice the size of the next, so that the work of a commit is logarithmic on average.
         """
         try:
-            packs = sum(name.endswith(".pack") for name in os.listdir(os.path.join(common_dir, "objects", "pack")))
+            kinds = Counter(
+                os.path.splitext(name)[1] for name in os.listdir(os.path.join(common_dir, "objects", "pack"))
+            )
         except OSError:
             return
-        if packs > MANY:
+        # In a partial clone (.promisor) git before 2.45 would mix what the remote still has with what is only here.
+        if kinds[".pack"] - kinds[".keep"] > MANY and not kinds[".promisor"]:
+            words = ("repack", "-d", "-l", "-q", "--geometric=2", "--no-write-bitmap-index")
             with suppress(BonsaiError):
-                self._run("repack", "-d", "-q", "--geometric=2", config=("pack.compression=-1",))
+                self._run(*words, config=("pack.compression=-1",))

@@ -7,7 +7,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Mapping
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from typing import IO, Any, NamedTuple, cast
 
 from bonsai.errors import BonsaiError, Busy, IoFailed, Misconfigured, Unavailable
@@ -104,6 +104,7 @@ class GitRun:
         env: Mapping[str, str] | None = None,
         config: tuple[str, ...] = (),
         literal: bool = True,
+        whole: bool = False,
     ) -> Result:
         """Run one git command to its end, or to its time limit.
 
@@ -114,12 +115,14 @@ class GitRun:
             env: variables to add.
             config: further `key=value` settings; they win over the fixed ones.
             literal: whether pathspecs are plain paths (only for pathspecs that no user wrote may it be False).
+            whole: git reads all of `data` or none, for commands that would act on a part when we are killed meanwhile.
         """
         argv = ["git", "-C", self.root, "--no-pager", "--no-optional-locks"]
         argv += ["--literal-pathspecs"] if literal else []
         for item in (*_CONFIG, *config):
             argv += ["-c", item]
-        running = self._start([*_scrub(), *argv, *args], {**_ENVIRONMENT, **(env or {})}, piped=bool(data))
+        with _file(data) if whole else nullcontext(subprocess.PIPE if data else None) as source:
+            running = self._start([*_scrub(), *argv, *args], {**_ENVIRONMENT, **(env or {})}, source)
         process: subprocess.Popen[bytes] = running.proc
         try:
             out, err = _exchange(process, data, seconds)
@@ -152,14 +155,14 @@ class GitRun:
         hint = "Make room, or correct the permissions, and try again." if refused else "Run `bonsai doctor`."
         return IoFailed(f"git: {result.words}", path=self.root, hint=hint)
 
-    def _start(self, argv: list[str], env: dict[str, str], *, piped: bool) -> Any:
+    def _start(self, argv: list[str], env: dict[str, str], source: IO[bytes] | int | None) -> Any:
         git = _git_class()
         # Bytes as the system has them, whatever the locale: under LC_ALL=C Python would refuse to pass an umlaut.
         words = [os.fsdecode(word.encode("utf-8", "surrogateescape")) for word in argv]
         try:
             return git(self.root).execute(
                 words,
-                istream=subprocess.PIPE if piped else None,
+                istream=source,
                 as_process=True,
                 env=env,
                 shell=False,
@@ -171,6 +174,22 @@ class GitRun:
             if type(error).__name__ == "GitCommandNotFound":
                 raise _no_git() from error
             raise
+
+
+def _file(data: bytes) -> IO[bytes]:
+    """A file without a name that holds the data. Raises IoFailed."""
+    try:
+        if hasattr(os, "memfd_create"):
+            file: IO[bytes] = os.fdopen(os.memfd_create("bonsai"), "w+b")
+        else:
+            from tempfile import TemporaryFile  # slow to import
+
+            file = TemporaryFile()
+        file.write(data)
+        file.seek(0)
+    except OSError as error:
+        raise IoFailed(f"git cannot be started: {error.strerror}") from error
+    return file
 
 
 def _git_class() -> Any:

@@ -1,8 +1,8 @@
 """What every repository that a person may have must do for bonsai, and what bonsai must leave alone in it."""
 
-import multiprocessing
 import os
 import subprocess
+import sys
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta, timezone
@@ -977,27 +977,30 @@ def test_the_locks_of_a_worktree_are_in_its_own_folder(tmp_path: Path) -> None:
 # --- many at once -----------------------------------------------------------------------------------------------------
 
 
-def _worker(root: str, number: int) -> None:
-    history = GitHistory(root)
-    for turn in range(15):
-        while True:
-            try:
-                path = f"memory/{number}-{turn}.md"
-                history.commit([FileChange(path, b"x")], f"{number} {turn}", history.head(), Author(), NOW)
-                break
-            except Busy:
-                time.sleep(0.01 * (number + 1))
+WORKER = """
+import sys, time
+from datetime import UTC, datetime
+from bonsai.adapters.git_history import GitHistory
+from bonsai.errors import Busy
+from bonsai.ports import Author, FileChange
+
+root, number = sys.argv[1], int(sys.argv[2])
+history = GitHistory(root)
+for turn in range(15):
+    changes = [FileChange(f"memory/{number}-{turn}.md", b"x")]
+    while True:
+        try:
+            history.commit(changes, f"{number} {turn}", history.head(), Author(), datetime.now(UTC))
+            break
+        except Busy:
+            time.sleep(0.01 * (number + 1))
+"""
 
 
 def test_six_processes_lose_nothing(tmp_path: Path) -> None:
     root = own(tmp_path)
-    context = multiprocessing.get_context("spawn")
-    workers = [context.Process(target=_worker, args=(str(root), number)) for number in range(6)]
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        worker.join()
-        assert worker.exitcode == 0
+    workers = [subprocess.Popen([sys.executable, "-c", WORKER, str(root), str(number)]) for number in range(6)]
+    assert [worker.wait() for worker in workers] == [0] * 6
     history = GitHistory(str(root))
     assert len(history.tree(history.head())) == 1 + 6 * 15
     assert len(history.log()) == 1 + 6 * 15 and history.check() == []
