@@ -179,17 +179,20 @@ class GitRun:
 def _file(data: bytes) -> IO[bytes]:
     """A file without a name that holds the data. Raises IoFailed."""
     try:
-        if hasattr(os, "memfd_create"):
-            file: IO[bytes] = os.fdopen(os.memfd_create("bonsai"), "w+b")
-        else:
-            from tempfile import TemporaryFile  # slow to import
-
-            file = TemporaryFile()
+        file = _nameless()
         file.write(data)
         file.seek(0)
     except OSError as error:
         raise IoFailed(f"git cannot be started: {error.strerror}") from error
     return file
+
+
+def _nameless() -> IO[bytes]:
+    if hasattr(os, "memfd_create"):
+        return os.fdopen(os.memfd_create("bonsai"), "w+b")
+    from tempfile import TemporaryFile  # slow to import
+
+    return TemporaryFile()
 
 
 def _git_class() -> Any:

@@ -568,7 +568,7 @@ def test_an_index_that_nobody_else_touched_is_not_read_again(tmp_path: Path, mon
     monkeypatch.setattr(
         type(history._run),
         "_start",
-        lambda self, argv, env, piped: commands.append(argv) or start(self, argv, env, piped=piped),
+        lambda self, argv, env, source: commands.append(argv) or start(self, argv, env, source),
     )
     history.state()
     save(root, history, {NOTE: b"2"})

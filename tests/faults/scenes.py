@@ -9,16 +9,18 @@ from pathlib import Path
 from typing import Any
 
 import harness
-from harness import git, managed
+from harness import Outcome, git, managed
 
+from bonsai.notes import boot
 from bonsai.workspace import Workspace
 
 GENERAL, BUSINESS = "memory/domains/general", "memory/domains/business"
 #: Each note holds one word that no other has: a word that is nowhere any more is a note that was lost.
 NOTES = {
-    "MEMORY.md": "# Memory\n\nPREAMBLE-WORD\n\n## Pricing plans\n\nPRICING-WORD, see [alpha](memory/domains/general/alpha.md)\n"
-    "\n## Deploy notes\n\nDEPLOY-WORD\n",
-    f"{GENERAL}/alpha.md": "---\ntitle: Alpha\ncreated: 2025-01-01\n---\n# Alpha\n\nALPHA-WORD\n\nSee [beta](beta.md).\n",
+    "MEMORY.md": "# Memory\n\nPREAMBLE-WORD\n\n## Pricing plans\n\n"
+    "PRICING-WORD, see [alpha](memory/domains/general/alpha.md)\n\n## Deploy notes\n\nDEPLOY-WORD\n",
+    f"{GENERAL}/alpha.md": "---\ntitle: Alpha\ncreated: 2025-01-01\n---\n# Alpha\n\nALPHA-WORD\n\n"
+    "See [beta](beta.md).\n",
     f"{GENERAL}/beta.md": "# Beta\n\nBETA-WORD\n\nSee [alpha](alpha.md) and [[gamma]].\n",
     f"{GENERAL}/gamma.md": "---\ncreated: 2025-01-01\n---\n# Gamma\n\nGAMMA-WORD\n",
     f"{GENERAL}/delta.md": "---\ncreated: 2025-01-01\n---\n# Delta\n\nDELTA-WORD\n",
@@ -141,12 +143,52 @@ class Stage:
         shutil.rmtree(root)
         return steps
 
-    def copy(self) -> Path:
-        """A fresh copy of the workspace."""
+    def copy(self, source: Path | None = None) -> Path:
+        """A copy of the workspace as it was at the start, or of another one."""
         self._count += 1
         root = self._folder / f"{self.scene.name}-{os.getpid()}-{self._count}"
-        shutil.copytree(self.template, root, symlinks=True)
+        shutil.copytree(source or self.template, root, symlinks=True)
         return root
+
+    # -- what may be found afterwards ------------------------------------------------------------------
+
+    def torn(self, root: Path) -> list[str]:
+        """What is wrong with what a person would see right after: whole files, old or new, and none missing."""
+        wrong, now = [], harness.timeless(managed(root))
+        known = [harness.timeless(files) for files in (self.before, self.without, self.whole)]
+        for path, data in now.items():
+            same = boot.strip if path == "MEMORY.md" else bytes  # its block may be a step ahead of its text
+            if same(data) not in [same(files[path]) for files in known if path in files]:
+                wrong.append(f"{path} is neither old nor new: {data!r}")
+        wrong += [f"{path} is missing" for path in self.before if path in self.whole and path not in now]
+        text, kept = (b"\n".join(files.values()) for files in (now, self.whole))
+        return wrong + [f"{word} is lost" for word in WORDS if word.encode() in kept and word.encode() not in text]
+
+    def happened(self, root: Path) -> bool:
+        """Whether HEAD has the commit of the verb."""
+        span = f"{self.base}..HEAD" if self.base else "HEAD"
+        ops = git(root, "log", "--format=%(trailers:key=Bonsai-Op,valueonly,separator=%x20)", span, check=False)
+        return self.scene.op in ops.split()
+
+    def unsettled(self, root: Path, after: Outcome) -> list[str]:
+        """What is wrong once the next command, which ended as `after`, ran."""
+        wrong = []
+        if after.killed or after.bug or after.code:
+            wrong.append(f"the next command: {after}")
+        if after.seconds > 2:
+            wrong.append(f"the next command took {after.seconds:.1f} s")
+        now, happened = managed(root), self.happened(root)
+        wanted = self.whole if happened else self.without
+        if harness.timeless(now) != harness.timeless(wanted):
+            differ = sorted(path for path in now.keys() | wanted.keys() if now.get(path) != wanted.get(path))
+            wrong.append(f"{'happened' if happened else 'did not happen'}, but not {differ}")
+        if harness.in_head(root) != now:
+            wrong.append("disk and HEAD differ")
+        if found := harness.sound(root):
+            wrong.append(found)
+        if self.elsewhere and harness.staged_elsewhere(root) != self.elsewhere:
+            wrong.append(f"what was staged elsewhere: {harness.staged_elsewhere(root)}")
+        return wrong + [f"left: {path}" for path in harness.leftovers(root)]
 
 
 def _build(root: Path, scene: Scene) -> None:
