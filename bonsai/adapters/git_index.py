@@ -49,7 +49,7 @@ class Index:
             self._staged = {}
         elif before != self._known:
             self._staged = self._differing(old())
-        result = self._run("update-index", "-z", "--index-info", data=_lines(blobs, digits))
+        result = self._run("update-index", "-z", "--index-info", data=_lines(blobs, digits), whole=True)
         if result.code and "index.lock': File exists" in result.err:
             return None
         if result.code:

@@ -83,9 +83,9 @@ class Outcome:
 class _Steps:
     """Counts the steps of this process and strikes at one of them."""
 
-    def __init__(self, kill_at: int, fault: Fault | None, report: Callable[[str], None]) -> None:
+    def __init__(self, kill_at: int, only: str, fault: Fault | None, report: Callable[[str], None]) -> None:
         self.count, self.first = 0, ""
-        self._kill_at, self._fault, self._report = kill_at, fault, report
+        self._kill_at, self._only, self._fault, self._report = kill_at, only, fault, report
         self._can = ERRNOS[fault.number] if fault else frozenset()
         self._quiet = False
 
@@ -103,7 +103,7 @@ class _Steps:
                     return True
                 raise OSError(self._fault.number, os.strerror(self._fault.number))
             return False
-        if name.startswith("open to read") or name in {"os.listdir", "os.scandir"}:
+        if name in {"open to read", "os.listdir", "os.scandir"} or self._only not in name:
             return False
         self.count += 1
         if self.count == self._kill_at:
@@ -169,7 +169,7 @@ class _Steps:
             if not (stat.S_ISFIFO(os.fstat(fd).st_mode) and len(data) <= select.PIPE_BUF) and self.step(
                 "torn os.write"
             ):
-                real(fd, bytes(data)[: len(data) // 2])
+                real(fd, bytes(data)[:-5])  # in the middle of the last name, or before a last word
                 if not self._fault:
                     self.kill()
                 raise OSError(self._fault.number, os.strerror(self._fault.number))  # type: ignore[union-attr]
@@ -203,14 +203,19 @@ class _Steps:
 
 
 def run(
-    act: Callable[[], Any], *, kill_at: int = 0, fault: Fault | None = None, env: dict[str, str] | None = None
+    act: Callable[[], Any],
+    *,
+    kill_at: int = 0,
+    only: str = "",
+    fault: Fault | None = None,
+    env: dict[str, str] | None = None,
 ) -> Outcome:
-    """Run `act` in a forked child, to its end or its death."""
+    """Run `act` in a forked child, to its end or its death at a step (of those whose name holds `only`)."""
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
         os.close(reading)
-        _child(act, kill_at, fault, env or {}, writing)
+        _child(act, lambda report: _Steps(kill_at, only, fault, report), env or {}, writing)
     os.close(writing)
     with os.fdopen(reading, "rb") as pipe:
         said = pipe.read()
@@ -221,13 +226,14 @@ def run(
 
 
 def _child(
-    act: Callable[[], Any], kill_at: int, fault: Fault | None, env: dict[str, str], pipe: int
-) -> None:  # never returns
+    act: Callable[[], Any], make: Callable[[Callable[[str], None]], _Steps], env: dict[str, str], pipe: int
+) -> None:
+    """Never returns."""
     write, end = os.write, os._exit
     try:
         os.setsid()
         os.environ.update({"BONSAI_NOW": NOW, **env})
-        steps = _Steps(kill_at, fault, lambda text: write(pipe, text.encode()) and None)
+        steps = make(lambda text: write(pipe, text.encode()) and None)
         steps.install()
         start, found = time.monotonic(), {}
         try:

@@ -90,6 +90,13 @@ def _restore_at(workspace: Workspace) -> None:
     workspace.restore(f"{GENERAL}/beta.md@HEAD~1")
 
 
+def _many(root: Path) -> None:
+    """So many new notes that what git is told of them need not go through a pipe at once."""
+    for number in range(100):
+        (root / GENERAL / f"{number}-{'long-name-' * 20}.md").write_text(f"# {number}\n")
+
+
+MANY = Scene("many", lambda workspace: workspace.commit(), "edit", _many)
 SCENES = [
     Scene("migrate", lambda workspace: workspace.migrate(), "migrate"),
     Scene("move", lambda workspace: workspace.move(f"{GENERAL}/alpha.md", "tech"), "move"),

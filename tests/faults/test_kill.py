@@ -6,7 +6,7 @@ from pathlib import Path
 
 import harness
 import pytest
-from scenes import SCENES, Scene, Stage
+from scenes import MANY, SCENES, Scene, Stage
 
 POINTS = 20  # of each verb in the default run
 TWICE = ("migrate", "move", "apply", "undo", "init")  # whose recovery is killed too
@@ -62,3 +62,17 @@ def test_a_kill_of_the_recovery_loses_nothing_either(scene: Scene, folder: Path)
 
     failed = harness.in_parallel(points, kill)
     assert not failed, "\n".join([f"{len(failed)} of {len(points)}", *failed[:8]])
+
+
+@pytest.mark.slow
+def test_a_kill_while_git_is_told_of_many_files_stages_no_half_a_name(folder: Path):
+    stage = Stage(MANY, folder)
+    for at in range(1, 100):
+        root = stage.copy()
+        if not harness.run(MANY.call(root), kill_at=at, only="torn").killed:
+            break
+        time.sleep(0.05)  # git comes to its end
+        staged = harness.git(root, "ls-files", "memory").splitlines()
+        assert all(path.endswith((".md", ".bak", ".gitignore")) for path in staged), at
+        shutil.rmtree(root)
+    assert 5 < at < 99
