@@ -1,6 +1,6 @@
 """The tree as a look found it: rows of disk and HEAD, and what is pending between them."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -59,8 +59,17 @@ class View:
         return [found[path] for path in sorted(found) if not only or is_inside(path, only)]
 
     def differs(self, row: Row) -> bool:
-        """Whether disk and HEAD differ, as far as git may hold the path."""
-        return row.blob != row.head and (bool(row.blob) or row.stat is None) and row.path not in self.unread
+        """Whether disk and HEAD differ, as far as bonsai looks after the path.
+
+        A repository that is adopted may hold more: `memory/.obsidian/`, `MEMORY_OLD.md`. No look ever sees these on
+        disk, so they would seem to be deleted.
+        """
+        seen = bool(row.blob) or (row.stat is None and layout.kind_of(row.path) in COMMITTED)
+        return row.blob != row.head and seen and not self.hides(row.path)
+
+    def hides(self, path: str) -> bool:
+        """Whether the disk does not tell what stands there: the path, or a folder above it, cannot be read."""
+        return bool(self.unread) and is_inside(path, self.unread)
 
     def trees(self) -> list[Tree]:
         """The main tree and that of every agent that has a note or a boot file."""
@@ -81,7 +90,7 @@ def touch(view: View, path: str) -> None:
         view.memo.pop(AGENTS, None)
 
 
-def is_inside(path: str, tops: Sequence[str]) -> bool:
+def is_inside(path: str, tops: Collection[str]) -> bool:
     """Whether a path is one of `tops` or below one."""
     return any(path == top or path.startswith(f"{top}/") for top in tops)
 

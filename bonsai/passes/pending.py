@@ -59,14 +59,14 @@ def vanished(view: View, share: float, only: Sequence[str] = ()) -> list[str]:
     missing = [
         path
         for path, row in view.rows.items()
-        if row.stat is None and row.head and path not in view.unread and layout.kind_of(path) is Kind.NOTE
+        if row.stat is None and row.head and not view.hides(path) and layout.kind_of(path) is Kind.NOTE
         if not only or is_inside(path, only)
     ]
     if len(missing) < lifecycle.MIN_VANISHED:
         return []
     before = {row.path: row.head for row in view.rows.values() if row.head and layout.kind_of(row.path) is Kind.NOTE}
     now = {path: row.blob for path, row in view.rows.items() if row.stat is not None}
-    now |= {path: view.rows[path].head for path in view.unread if path in view.rows}
+    now |= {path: row.head for path, row in view.rows.items() if view.hides(path)}
     if only:  # what a commit of these paths alone would delete; the others are not touched
         now |= {path: oid for path, oid in before.items() if not is_inside(path, only)}
     return lifecycle.mass_deletion(before, now, share)

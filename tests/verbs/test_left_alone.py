@@ -1,0 +1,44 @@
+"""What bonsai does not look after stays in git, and what it cannot look into is not taken for deleted."""
+
+import pytest
+
+from verbs.sandbox import Sandbox
+
+OTHERS = ("MEMORY_OLD.md", "memory/.obsidian/app.json", "memory/daily/.gitkeep", "memory/old.bak", "memory/_meta.json")
+
+
+@pytest.mark.parametrize("path", OTHERS)
+def test_a_tracked_file_that_is_no_note_stays_in_git(bare: Sandbox, path: str) -> None:
+    bare.git("init", "-q")
+    bare.write("memory/domains/a/n.md", "# N\n")
+    bare.write(path, "{}\n")
+    bare.git("add", "-A")
+    bare.git("commit", "-qm", "before bonsai")
+    bare.ws.init(bare.root)
+    bare.write("memory/domains/a/n.md", "# N\n\nMore.\n")
+    bare.ws.archive("memory/domains/a/n.md")
+    assert bare.committed(path) == b"{}\n"
+
+
+def test_notes_in_a_folder_that_cannot_be_looked_into_stay_in_git(garden: Sandbox, tmp_path) -> None:
+    (garden.root / "memory/domains/business").rename(tmp_path / "elsewhere")
+    (garden.root / "memory/domains/business").symlink_to(tmp_path / "elsewhere")
+    garden.write("memory/dates.md", "# Dates\n")
+    assert "memory/dates.md" in garden.ws.commit().paths
+    assert (
+        garden.committed("memory/domains/business/pricing.md") and garden.committed("memory/dates.md") == b"# Dates\n"
+    )
+    (garden.root / "memory/domains/business").unlink()
+    assert "memory/domains/business/pricing.md" in garden.ws.commit().paths
+    assert garden.committed("memory/domains/business/pricing.md") is None
+
+
+def test_a_folder_of_many_notes_that_cannot_be_looked_into_is_no_mass_deletion(box: Sandbox, tmp_path) -> None:
+    for number in range(9):
+        box.write(f"memory/domains/a/n{number}.md", f"# N{number}\n")
+    box.ws.commit()
+    (box.root / "memory/domains/a").rename(tmp_path / "elsewhere")
+    (box.root / "memory/domains/a").symlink_to(tmp_path / "elsewhere")
+    assert {"mass-deletion"}.isdisjoint(item.code for item in box.ws.status().problems)
+    box.write("memory/domains/b/m.md", "# M\n")
+    assert "memory/domains/b/m.md" in box.ws.commit().paths
