@@ -118,26 +118,28 @@ class Run:
         """Write the indexes that differ (or only say which); returns their paths. `agents`: trees that may be empty."""
         view, store, changed = self.view, self.out.store, []
         memo: dict[str, bytes | None] = {}
+        odd: list[str] = []
 
         def read(path: str) -> bytes | None:
             if path not in memo:
                 memo[path] = view.fresh.get(path)
                 if memo[path] is None:
-                    with suppress(NotFound):
+                    with suppress(NotFound, Refused):
                         memo[path] = store.read(path)
             return memo[path]
 
         trees = list(dict.fromkeys([*view.trees(), *agents]))
-        if view.dirty or not all(view.on_disk(tree.root_index) and view.on_disk(tree.boot) for tree in trees):
+        if view.dirty or not all(reindex.is_complete(view, store, tree) for tree in trees):
             for tree in trees:
                 found = reindex.shape(view, tree)
                 count = violations() if violations and not tree.agent else self._known_violations()
                 out = reindex.render(view, found, read, self.out.settings, self.now_iso, count, self.out.ignore_text)
+                odd += reindex.set_aside(view, store, out, read)
                 changed += sorted(out) if check else reindex.write(store, out, read)
         committed = [path for path in changed if layout.kind_of(path) is not Kind.STATE]
         if not check:
             self._look.again(view, committed)
-            view.dirty = set()
+            view.dirty = {layout.folder_of(path) or layout.MEMORY for path in odd}
             self._look.note(last_reindex=self.now_iso)
         return committed
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from bonsai.adapters import clock
 from bonsai.adapters.files import ensure_private
-from bonsai.errors import BadData, NotFound, Refused
+from bonsai.errors import BadData, BonsaiError, NotFound, Refused
 from bonsai.notes import ages, boot, layout, review, taxonomy
 from bonsai.notes.change import Plan
 from bonsai.notes.draft import Draft
@@ -116,7 +116,7 @@ class Workspace(Place):
         return "import" if self._outside.actor == "human" else self._outside.actor
 
     def _boot(self) -> bytes:
-        with suppress(NotFound):
+        with suppress(NotFound, Refused):  # a symlink in its place is a problem of its own
             return self._store.read(self.tree.boot)
         return b""
 
@@ -230,7 +230,7 @@ class Workspace(Place):
             return status.status(facts, self.settings, run.now)
 
     def _last_reindex(self) -> str:
-        with suppress(NotFound, ValueError, AttributeError):
+        with suppress(NotFound, Refused, ValueError, AttributeError):
             return str(json.loads(self._store.read(self.tree.at("_meta.json"))).get("last_reindex") or "")
         return ""
 
@@ -362,7 +362,7 @@ class Workspace(Place):
 
     def _texts(self, view: View) -> Iterator[tuple[str, bytes]]:
         for row in view.notes(self.tree):
-            with suppress(NotFound):
+            with suppress(BonsaiError):  # one note that cannot be read is a problem of status, not of all others
                 yield row.path, view.fresh.get(row.path) or self._store.read(row.path, layout.MAX_PARSED)
         if view.on_disk(self.tree.boot):
             yield self.tree.boot, boot.strip(self._boot())

@@ -10,6 +10,7 @@ from bonsai.notes import boot, index, layout
 from bonsai.notes.change import Row
 from bonsai.notes.index import DomainStat
 from bonsai.notes.layout import Kind, Tree
+from bonsai.notes.problem import problem
 from bonsai.notes.summary import Summary
 from bonsai.notes.view import ARCHIVE_END, EVERYTHING, View
 from bonsai.ports import NoteStore
@@ -173,6 +174,24 @@ def render(
         ignore = f"{layout.MEMORY}/.gitignore"
         out[ignore] = _with_lines(read(ignore), rewrite)
     return {path: data for path, data in out.items() if data != read(path)}
+
+
+def is_complete(view: View, store: NoteStore, tree: Tree) -> bool:
+    """Whether the files that every tree has are there, whatever they hold."""
+    state = (tree.at(name) for name in ("_meta.json", "_stats.json"))
+    return view.on_disk(tree.root_index) and view.on_disk(tree.boot) and all(map(store.exists, state))
+
+
+def set_aside(view: View, store: NoteStore, out: dict[str, bytes | None], read: Read) -> list[str]:
+    """Take from what is to be written the places where a folder, a link or a pipe stands: each is a problem, and the
+    other files are written all the same. Returns these places.
+    """
+    odd = [path for path, data in out.items() if data is not None and read(path) is None and store.exists(path)]
+    for path in odd:
+        del out[path]
+        if path not in view.unread:  # the look has named it
+            view.problems.append(problem("special-file", path, "is no file, but bonsai writes one here: move it away"))
+    return odd
 
 
 def _without_notes(view: View, tree: Tree, every: set[str]) -> list[str]:
