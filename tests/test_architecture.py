@@ -24,7 +24,10 @@ ALLOWED = {
     "place": ["run", "adapters", "passes", "ports", "notes", "errors", "config"],
     "schedule": ["config"],
     "watch": ["workspace", "schedule", "errors"],
-    "cli": ["workspace", "watch", "adapters/service", "adapters/clock", "passes/reports", "notes/problem", "notes/layout", "errors", "config"],
+    "cli": [
+        *("workspace", "watch", "passes/reports", "notes/problem", "notes/layout", "errors", "config"),
+        *("adapters/clock", "adapters/service", "adapters/detached", "adapters/log_file"),
+    ],
     "__init__": ["workspace"],
     "__main__": ["cli"],
 }

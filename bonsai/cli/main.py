@@ -29,11 +29,12 @@ COMMANDS = {
     "reflect": "pruning",
     "archive": "pruning",
     "purge": "pruning",
+    "watch": "daemon",
+    "daemon": "daemon",
     "completion": "completion",
 }
 ALIASES = {"retrieve": "recall"}
 INTERRUPTED = 130  # what shells expect after ^C
-BUG = 70
 
 
 class Commands(click.Group):

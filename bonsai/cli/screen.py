@@ -51,11 +51,11 @@ def say(lines: Lines) -> None:
         _print(sys.stderr, lines)
 
 
-def write_json(value: Any) -> None:
+def write_json(value: Any, indent: int | None = 2) -> None:
     """Data for programs: one object in UTF-8, whatever the locale; bytes that are no UTF-8 as `\\udcXX` escapes."""
     import json
 
-    text = json.dumps(value, ensure_ascii=False, indent=2, default=str)
+    text = json.dumps(value, ensure_ascii=False, indent=indent, default=str)
     _send(sys.stdout, text.encode("utf-8", "backslashreplace") + b"\n")
 
 
