@@ -65,7 +65,7 @@ def _append(draft: Draft, path: str, entries: list[dict[str, Any]]) -> None:
             log = json.loads(old)
             if not isinstance(log, list):
                 raise ValueError("not a list")
-        except ValueError:
+        except (ValueError, RecursionError):
             log = []
             number = 1
             while not draft.free(f"{path.removesuffix('.json')}.damaged-{number}.json"):

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
 
 from bonsai.config import Settings
 from bonsai.errors import BadData, BonsaiError, CannotCreate, NotFound, Refused, Usage
@@ -141,9 +140,9 @@ def _archive(work: _Work, decision: Decision) -> str:
 def _merge(work: _Work, decision: Decision) -> str:
     """Append the note to another one, or take the merged text as given; the note itself becomes an archive."""
     into = decision.to
-    if into == decision.file:
-        raise BadData("cannot be merged into itself", path=into)
     target = rename.need_note(work.draft, into)
+    if layout.is_archived(into):  # the text would be purged with it
+        raise Usage("cannot be merged into an archive", path=into)
     source = work.draft.need(decision.file)
     if decision.text is not None:
         head = target[: note.parse(target).body_start]
@@ -181,9 +180,3 @@ ACTIONS: dict[str, Callable[[_Work, Decision], str]] = {
     "merge": _merge,
     "split": _split,
 }
-
-
-def left_over(staging: dict[str, Any], waiting: Sequence[str]) -> dict[str, Any] | None:
-    """The staging object with the candidates that still wait; None when all is applied."""
-    left = [item for item in staging.get("candidates", []) if item.get("file") in set(waiting)]
-    return {**staging, "candidates": left} if left else None

@@ -1,8 +1,8 @@
-"""What bonsai does not look after stays in git, and what it cannot look into is not taken for deleted."""
+"""What bonsai does not look after stays in git; what it cannot look into or read is neither deleted nor overwritten."""
 
 import pytest
 
-from verbs.sandbox import Sandbox
+from verbs.sandbox import GENERAL, Sandbox
 
 OTHERS = ("MEMORY_OLD.md", "memory/.obsidian/app.json", "memory/daily/.gitkeep", "memory/old.bak", "memory/_meta.json")
 
@@ -42,3 +42,25 @@ def test_a_folder_of_many_notes_that_cannot_be_looked_into_is_no_mass_deletion(b
     assert {"mass-deletion"}.isdisjoint(item.code for item in box.ws.status().problems)
     box.write("memory/domains/b/m.md", "# M\n")
     assert "memory/domains/b/m.md" in box.ws.commit().paths
+
+
+def test_no_note_is_merged_into_an_archive(garden: Sandbox) -> None:
+    [archive] = garden.ws.archive("memory/domains/business/pricing.md").archived
+    note = f"{GENERAL}/inbox.md"
+    decision = {
+        "file": note,
+        "hash": garden.git("rev-parse", f"HEAD:{note}").strip(),
+        "decision": "merge",
+        "into": archive,
+    }
+    report = garden.ws.reflect_apply({"candidates": [decision]})
+    assert not report.applied and [item.file for item in report.refused] == [note]
+    assert garden.has(note)
+
+
+def test_a_purge_log_that_cannot_be_read_is_kept_beside_the_new_one(garden: Sandbox, at) -> None:
+    garden.write("memory/_purge_log.json", "[" * 100_000)
+    garden.ws.archive("memory/dates.md")
+    at("2028-01-01T00:00:00Z")
+    assert garden.ws.purge().commit
+    assert garden.read("memory/_purge_log.damaged-1.json") == b"[" * 100_000
