@@ -9,7 +9,7 @@ from typing import NamedTuple
 from bonsai.adapters.git_index import Index
 from bonsai.adapters.git_run import GitRun, Result
 from bonsai.errors import BonsaiError, IoFailed, Misconfigured, Refused
-from bonsai.notes.layout import CONFIG, MEMORY
+from bonsai.notes.layout import CONFIG, MEMORY, path_fault
 from bonsai.ports import RepoState
 
 _HEX = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
@@ -37,8 +37,8 @@ class Layout:
 
     def full(self, path: str) -> str:
         """A workspace path as the repository names it. Raises Refused for one that would leave the workspace."""
-        if "\0" in path or any(part in {"", ".", "..", ".git"} for part in path.split("/")):
-            raise Refused("not a path inside the workspace", path=path.replace("\0", "\\0"))
+        if fault := path_fault(path):
+            raise Refused(fault, path=path.replace("\0", "\\0"), hint="Name a path inside the workspace.")
         return self.prefix + path
 
     def managed(self, full: str) -> str:
@@ -88,7 +88,7 @@ class Repository:
             return found
         if not found.exists:
             raise Misconfigured("there is no git repository", path=self.root, hint="Run `bonsai init`.")
-        raise Misconfigured(found.detail, path=self.root)
+        raise Misconfigured(found.detail, path=self.root, hint="Correct that, then try again.")
 
     def algorithm(self) -> str:
         """The hash of the last known repository, without looking again; sha1 where there is none."""

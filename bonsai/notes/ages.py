@@ -7,9 +7,8 @@ from datetime import datetime
 from bonsai.notes import lifecycle
 from bonsai.notes.change import PathTime, Row
 from bonsai.notes.layout import Tree
+from bonsai.notes.taxonomy import GENERAL
 from bonsai.notes.view import View
-
-GENERAL = "general"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +41,8 @@ def archives(view: View, tree: Tree, times: Mapping[str, PathTime], now: datetim
     found = []
     for row in sorted(view.notes(tree, archived=True), key=lambda row: row.path):
         known = times.get(row.path)
-        named = known.named if known and row.head else int(now.timestamp())
+        named = known.named if known and row.head else None
         since = lifecycle.archived_at(row.summary.archived if row.summary else "", named, now)
-        over, age, left = lifecycle.grace(since, now, grace_days)
-        found.append(Archive(row.path, age, 0 if over else left))
+        grace = lifecycle.grace(since, now, grace_days)
+        found.append(Archive(row.path, grace.age_days, grace.days_left))
     return found

@@ -100,9 +100,6 @@ def _header(memory: str, backup: bool, now_iso: str) -> str:
     return f"{title}{original}# {_TIME}: {now_iso}\n\n"
 
 
-HEADER_TOKENS = header_tokens()
-
-
 def hot_state_bytes(boot: bytes) -> int:
     """Size of the hot-state sections (HOT_STATE) of a boot file, in bytes."""
     names = {name.casefold() for name in HOT_STATE}

@@ -172,8 +172,7 @@ def _string(item: dict[str, Any], key: str, where: str) -> str:
 
 
 def _inside(path: str) -> bool:
-    parts = path.split("/")
-    return parts[0] == layout.MEMORY and len(parts) > 1 and not {"", ".", ".."} & set(parts) and "\0" not in path
+    return path.startswith(f"{layout.MEMORY}/") and not layout.path_fault(path)
 
 
 def _wrong(where: str, fault: str, file: str | None = None) -> BadData:

@@ -15,8 +15,8 @@ from math import log
 from typing import NamedTuple
 
 from bonsai.notes.layout import MAX_PARSED, Kind, kind_of, tree_of
-from bonsai.notes.note import Note, Value, lines, parse
-from bonsai.notes.summary import count_tokens, without_escapes
+from bonsai.notes.note import Note, lines, parse
+from bonsai.notes.summary import count_tokens, field_text, without_escapes
 
 MAX_LINES = 12  # a passage is no longer: whoever reads a hit reads all of it
 SHORT = 60  # tokens: a section up to here is one passage with its heading
@@ -202,15 +202,6 @@ def _score(
         score += weight * (2.2 * times / (times + 1.2 * length) + 0.25 * sum(BOOSTS[name] for name in places))
         why += [f"{terms[term]} in {name}" for name in (["text"] if times else []) + places]
     return score, why
-
-
-def field_text(value: Value) -> str:
-    """A frontmatter value as one text, the items of a list joined."""
-    if isinstance(value, str):
-        return value
-    if isinstance(value, list):
-        return ", ".join(filter(None, map(field_text, value)))
-    return ""
 
 
 def _about(note: Note, title: str) -> str:

@@ -10,6 +10,7 @@ from bonsai.errors import BadData
 from bonsai.notes.decision import Decision, Part, parse_decisions, split_note, suggest_parts
 from bonsai.notes.index import json_text
 from bonsai.notes.similar import Pair, near_duplicates
+from bonsai.notes.taxonomy import GENERAL
 
 __all__ = [
     "Candidate",
@@ -28,8 +29,6 @@ __all__ = [
     "suggest_parts",
     "with_duplicates",
 ]
-
-GENERAL = "general"
 
 
 class Limits(Protocol):

@@ -66,17 +66,17 @@ def summarise(path: str, data: bytes, size: int) -> Summary:
     dates = {key: _date(path, key, fields.get(key), problems) for key in ("created", "updated", "archived")}
     body = whole if not note.body_start else _text(data, note.body_start)
     heading, line = _first_lines(whole if note.prose_start == 0 else _text(data, note.prose_start))
-    title = clean(_words(fields.get("title"))) or heading
+    title = clean(field_text(fields.get("title"))) or heading
     tokens = count_tokens(whole)
     return Summary(
         title=title,
-        lead=clean(_words(fields.get("description"))) or line or title,
+        lead=clean(field_text(fields.get("description"))) or line or title,
         tokens=tokens if size <= len(data) or not data else tokens * size // len(data),
         blank=note.block is None and not whole.strip(),
         dated=max(dates["created"], dates["updated"], key=_instant),
         archived=dates["archived"],
         type=note_type(fields),
-        key=_words(fields.get("key")),
+        key=field_text(fields.get("key")),
         names=_names(fields, title),
         links=note_links.targets(body),
         problems=tuple(problems),
@@ -137,12 +137,12 @@ def _decoded(path: str, data: bytes, cut: bool, problems: list[Problem]) -> str:
     return text.removeprefix("\ufeff")
 
 
-def _words(value: Value) -> str:
+def field_text(value: Value) -> str:
     """A field as one text; the items of a list are joined, so that no list is ever shown as code."""
     if isinstance(value, str):
         return value
     if isinstance(value, list):
-        return ", ".join(word for item in value if (word := _words(item)))
+        return ", ".join(word for item in value if (word := field_text(item)))
     return ""
 
 
@@ -154,10 +154,10 @@ def note_type(fields: dict[str, Value]) -> str:
 
 
 def _names(fields: dict[str, Value], title: str) -> tuple[str, ...]:
-    found = [title, _words(fields.get("name"))]
+    found = [title, field_text(fields.get("name"))]
     for key in ("aliases", "alias"):
         value = fields.get(key)
-        found += [_words(item) for item in value] if isinstance(value, list) else [_words(value)]
+        found += [field_text(item) for item in value] if isinstance(value, list) else [field_text(value)]
     return tuple(dict.fromkeys(name.strip() for name in found if name.strip()))
 
 
@@ -240,7 +240,7 @@ def _date(path: str, key: str, value: Value, problems: list[Problem]) -> str:
             return _iso(found)
     except ValueError:  # the 30th of February
         pass
-    what = f"has `{key}: {clean(_words(value), 40)}`, which is no date: write it as 2026-03-04."
+    what = f"has `{key}: {clean(field_text(value), 40)}`, which is no date: write it as 2026-03-04."
     problems.append(problem("bad-date", path, what))
     return ""
 

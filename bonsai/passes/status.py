@@ -8,7 +8,7 @@ from bonsai.config import Settings
 from bonsai.notes import ages, boot, layout, lifecycle
 from bonsai.notes.change import PathTime, Row
 from bonsai.notes.layout import Kind, Tree
-from bonsai.notes.problem import Problem, Severity, problem, worst
+from bonsai.notes.problem import ORDER, Problem, Severity, problem, worst
 from bonsai.notes.summary import count_tokens
 from bonsai.notes.view import View
 from bonsai.passes.reports import Daemon, DaemonReport, Health, StatusReport
@@ -53,7 +53,9 @@ def status(facts: Facts, settings: Settings, now: datetime) -> StatusReport:
         problem("emptied", path, "had text and is empty now: bring it back with `bonsai restore PATH@HEAD`")
         for path in facts.emptied
     ]
-    found += [problem("boot-over-budget", tree.boot, words) for words in boot.over_budget(facts.boot, settings)]
+    advice = "move what is not needed at every start into notes (`bonsai migrate`), or shorten it"
+    over = boot.over_budget(facts.boot, settings)
+    found += [problem("boot-over-budget", tree.boot, f"has {words}: {advice}") for words in over]
     if facts.staging:
         where = tree.at("_reflect_staging.json")
         found.append(
@@ -62,8 +64,7 @@ def status(facts: Facts, settings: Settings, now: datetime) -> StatusReport:
     if facts.vanished:
         words = f"{len(facts.vanished)} notes are gone at once: bring them back, or `bonsai commit --all-deletions`"
         found.append(problem("mass-deletion", layout.MEMORY, words))
-    order = {"critical": 0, "warning": 1, "info": 2}
-    found.sort(key=lambda item: (order[item.severity], item.path, item.code))
+    found.sort(key=lambda item: (-ORDER[item.severity], item.path, item.code))
     return StatusReport(
         status=HEALTH[worst(found)],
         problems=found,

@@ -137,7 +137,7 @@ def test_what_was_spliced_can_be_read_again():
 def test_the_header_fits_in_what_is_set_aside_for_it():
     index = "# Memory Index\n" + "word " * 200
     whole = boot.splice(b"", block(index=index)).decode()
-    assert count_tokens(whole) <= count_tokens(index) + boot.HEADER_TOKENS
+    assert count_tokens(whole) <= count_tokens(index) + boot.header_tokens()
 
 
 def test_hot_state_is_counted_by_section():
