@@ -8,7 +8,7 @@ import click
 
 from bonsai.cli.door import Door, verb
 from bonsai.errors import BonsaiError
-from bonsai.notes.layout import MEMORY, domain_of
+from bonsai.notes.layout import MEMORY, Kind, domain_of, kind_of
 
 SHELLS = click.Choice(["bash", "zsh", "fish"])
 MOST = 500  # values: a longer list helps nobody, and a shell waits for it at every Tab
@@ -36,7 +36,7 @@ def completion(shell: str) -> int:
 
 def note_paths(context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
     """The notes whose path starts so; nothing at all when anything is wrong, for a shell cannot show an error."""
-    found = (path for path in _walk(context) if path.endswith(".md") and path.startswith(incomplete))
+    found = (path for path in _walk(context) if kind_of(path) is Kind.NOTE and path.startswith(incomplete))
     return sorted(path for path, _ in zip(found, range(MOST), strict=False))
 
 

@@ -12,6 +12,8 @@ import click
 from bonsai.cli import screen
 
 if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
     from bonsai.workspace import Workspace
 
 T = TypeVar("T")
@@ -87,11 +89,20 @@ def _remember(context: click.Context, parameter: click.Parameter, value: Any) ->
         setattr(context.ensure_object(Door), str(parameter.name), value)
 
 
+def folders(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list["CompletionItem"]:
+    """The shell itself completes folders."""
+    from click.shell_completion import CompletionItem
+
+    return [CompletionItem(incomplete, type="dir")]
+
+
 def global_options(hidden: bool) -> list[click.Option]:
     """`-C`, `--agent`, `--json`: accepted before the command and after it."""
     shared: dict[str, Any] = {"expose_value": False, "callback": _remember}
     return [
-        click.Option(["-C", "folder"], metavar="DIR", help="The workspace.", hidden=hidden, **shared),
+        click.Option(
+            ["-C", "folder"], metavar="DIR", help="The workspace.", hidden=hidden, shell_complete=folders, **shared
+        ),
         click.Option(["--agent"], metavar="ID", help="Work on this agent's own tree.", hidden=hidden, **shared),
         click.Option(["--json", "json"], is_flag=True, help="Print one JSON object.", **shared),
     ]
@@ -104,6 +115,15 @@ class Verb(click.Command):
         super().__init__(*args, **settings)
         self.examples = examples
         self.params += global_options(hidden=True)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """An argument like `- bought milk` is text: agents write the log of the day as list items."""
+        takers = {name for option in self.params if not getattr(option, "is_flag", True) for name in option.opts}
+        pairs = list(zip(["", *args], args, strict=False))  # each word after the one before it
+        items = [word for before, word in pairs if word.startswith("- ") and before not in takers]
+        if items and "--" not in args:
+            args = [*(word for word in args if word not in items), "--", *items]
+        return super().parse_args(ctx, args)
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The examples, line by line (click would wrap them)."""
@@ -124,7 +144,8 @@ class VerbGroup(Verb, click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """`daily TEXT` is `daily add TEXT`."""
         if self.otherwise and self.get_command(ctx, args[0]) is None:
-            return self.otherwise, self.get_command(ctx, self.otherwise), args
+            text = ["--", *args] if args[0].startswith("-") else args  # it stood behind a `--` or is a list item
+            return self.otherwise, self.get_command(ctx, self.otherwise), text
         return super().resolve_command(ctx, args)
 
 

@@ -2,6 +2,7 @@
 
 import click
 
+from bonsai.cli import screen
 from bonsai.cli.completion import note_paths
 from bonsai.cli.door import Door, door, located, verb
 from bonsai.errors import Refused
@@ -36,10 +37,13 @@ def log(door: Door, path: str | None, limit: int | None) -> int:
     most = (0 if door.json else SCREENFUL) if limit is None else limit
     with door.workspace() as workspace:
         report = workspace.log(*located(workspace, [path] if path else []), limit=most)
-    return door.answer(report, render.log(report, most))
+    code = door.answer(report, render.log(report, path or ""))
+    if report.commits and len(report.commits) == most and not door.json:
+        screen.say(["Older ones: --limit 0"])  # on stderr: programs read the lines above
+    return code
 
 
-@verb("undo", "bonsai undo\nbonsai undo 5f1c0e7a")
+@verb("undo", "bonsai undo\nbonsai undo 5f1c0e7a21b4")
 @click.argument("run", metavar="[RUN]", required=False)
 @door
 def undo(door: Door, run: str | None) -> int:

@@ -8,6 +8,7 @@ from datetime import datetime
 
 from bonsai.cli.screen import Line, Lines
 from bonsai.errors import BonsaiError
+from bonsai.notes.layout import Tree
 from bonsai.notes.problem import ORDER, Problem
 from bonsai.passes.reports import (
     ApplyReport,
@@ -42,21 +43,23 @@ def error(problem: BonsaiError) -> Lines:
         yield f"  {problem.hint}"
 
 
-def init(report: InitReport) -> Lines:
+def init(report: InitReport, tree: Tree) -> Lines:
     """`init`."""
+    command = f"bonsai --agent {tree.agent}" if tree.agent else "bonsai"
     yield f"Workspace: {report.workspace}"
     yield from (f"  made {flat(path)}" for path in report.created)
-    yield "Next: `bonsai migrate --dry-run` shows how MEMORY.md would be split; `bonsai status` tells how it is."
+    dry = f"`{command} migrate --dry-run` shows how {tree.boot} would be split"
+    yield f"Next: {dry}; `{command} status` tells how it is."
 
 
-def little(tokens: int) -> Lines:
+def little(tokens: int, tree: Tree) -> Lines:
     """Before a migrate that is hardly worth it."""
-    yield f"MEMORY.md has about {tokens} tokens: under about 1,000 a split gains little."
+    yield f"{tree.boot} has about {tokens} tokens: under about 1,000 a split gains little."
 
 
-def keep_question(names: Sequence[str]) -> str:
+def keep_question(names: Sequence[str], tree: Tree) -> str:
     """Before a migrate of a MEMORY.md with the four type sections."""
-    return f"Keep {_join(names)} in MEMORY.md, where every session reads them?"
+    return f"Keep {_join(names)} in {tree.boot}, where every session reads them?"
 
 
 def migrate(report: MigrateReport) -> Lines:
@@ -104,6 +107,8 @@ def commit(report: CommitReport) -> Lines:
     elif not report.held:
         yield "Nothing to commit."
     yield from (Line(f"held back: {flat(path)}", "yellow") for path in report.held)
+    if report.held:
+        yield "`bonsai status` says why; the next `bonsai commit` takes what is corrected."
     yield from problems(report.problems)
 
 
@@ -200,15 +205,13 @@ def purge(report: PurgeReport) -> Lines:
     yield from _committed(report.commit)
 
 
-def log(report: LogReport, limit: int) -> Lines:
+def log(report: LogReport, path: str) -> Lines:
     """`log`: one line a commit, its run in the third column."""
     for item in report.commits:
         run = item.run or "-"
         yield f"{item.time}  {item.sha[:10]}  {run:<12}  {item.actor or item.author}  {flat(item.message)}"
     if not report.commits:
-        yield "No commits."
-    elif len(report.commits) == limit:
-        yield "Older ones: --limit 0"
+        yield f"{flat(path)}: no commit touches it." if path else "No commits."
 
 
 def undo(report: UndoReport) -> Lines:

@@ -5,7 +5,9 @@ from typing import TYPE_CHECKING
 import click
 
 from bonsai.cli import screen
+from bonsai.cli.completion import domains, note_paths
 from bonsai.cli.door import Door, door, located, native, verb
+from bonsai.notes.layout import Tree
 
 if TYPE_CHECKING:
     from bonsai.workspace import Workspace
@@ -22,13 +24,14 @@ EXIT_OF = {"HEALTHY": 0, "WARNING": 1, "CRITICAL": 2}
 def init(door: Door, target: str) -> int:
     """Make a workspace, or adopt a folder.
 
-    Makes a git repository where there is none. Notes that are there stay as they are.
+    Makes a git repository where there is none. Notes that are there stay as they are; MEMORY.md gets the generated
+    block at its end.
     """
     from bonsai.cli import render
     from bonsai.workspace import Workspace
 
     report = Workspace.init(native(target or door.folder) or ".", agent=door.agent)
-    return door.answer(report, render.init(report))
+    return door.answer(report, render.init(report, Tree(door.agent)))
 
 
 @verb(
@@ -71,10 +74,15 @@ def _ask(door: Door, workspace: "Workspace", undecided: bool, yes: bool) -> list
     if not first:
         return []
     if tokens < LITTLE:
-        screen.say(render.little(tokens))
+        screen.say(render.little(tokens, Tree(door.agent)))
         if door.may_ask(yes) and not screen.confirm("Split it all the same?", default=True):
             raise click.Abort
-    if types and undecided and door.may_ask(yes) and screen.confirm(render.keep_question(types), default=True):
+    if (
+        types
+        and undecided
+        and door.may_ask(yes)
+        and screen.confirm(render.keep_question(types, Tree(door.agent)), default=True)
+    ):
         return list(types)
     return []
 
@@ -82,10 +90,10 @@ def _ask(door: Door, workspace: "Workspace", undecided: bool, yes: bool) -> list
 @verb(
     "move",
     """bonsai move memory/domains/general/pricing.md business
-    bonsai move pricing.md business/seo""",
+    cd memory/domains/general && bonsai move pricing.md business/seo""",
 )
-@click.argument("file", metavar="FILE")
-@click.argument("domain", metavar="DOMAIN")
+@click.argument("file", metavar="FILE", shell_complete=note_paths)
+@click.argument("domain", metavar="DOMAIN", shell_complete=domains)
 @style_option
 @door
 def move(door: Door, file: str, domain: str, style: str) -> int:

@@ -328,6 +328,19 @@ def test_daily_takes_its_text_without_add(workspace: type[Workspace]) -> None:
     for words in (["Called", "the plumber."], ["add", "Called the plumber."], ["Called the plumber.", "--json"]):
         assert run(["daily", *words]) == 0
         assert workspace.calls[-1] == ("daily_add", ("Called the plumber.",), {})
+    for words in (
+        ["- x"],
+        ["add", "- x"],
+        ["--json", "- x"],
+        ["- x", "--json"],
+        ["add", "--json", "- x"],
+        ["--", "- x"],
+    ):
+        assert run(["daily", *words]) == 0
+        assert workspace.calls[-1] == ("daily_add", ("- x",), {}), "a list item is text, not an option"
+    assert run(["daily", "--", "--json is text"]) == 0
+    assert workspace.calls[-1] == ("daily_add", ("--json is text",), {})
+    assert run(["daily", "--jsn"]) == 64
     for words, day in ((["show"], None), (["show", "2026-03-15"], "2026-03-15"), ([], None)):
         assert run(["daily", *words]) == 0
         assert workspace.calls[-1] == ("daily_show", (day,), {})
@@ -437,6 +450,10 @@ def test_completion_offers_notes_and_domains(tmp_path: Path) -> None:
         "memory/domains/business/pricing.md",
         "memory/domains/business/seo/page.md",
     ]
+    (tmp_path / "memory/domains/business/_index.md").touch()
+    assert "memory/domains/business/_index.md" not in complete("bonsai archive memory/do")
+    assert complete("bonsai move pricing.md b") == ["business", "business/seo"]
+    assert complete("bonsai -C x") == ["dir,x"]
     assert complete("bonsai recall x --domain b") == ["business", "business/seo"]
     assert complete("bonsai mi") == ["migrate"]
 
