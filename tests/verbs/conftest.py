@@ -1,13 +1,13 @@
 """Each test of a verb has a workspace under git of its own, at a fixed time."""
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from bonsai import Workspace
-from verbs.sandbox import GENERAL, NOW, Sandbox
+from verbs.sandbox import GENERAL, NOW, Sandbox, set_time
 
 
 @pytest.fixture(autouse=True)
@@ -56,6 +56,6 @@ def garden(box: Sandbox) -> Sandbox:
 
 
 @pytest.fixture
-def at(monkeypatch: pytest.MonkeyPatch):
+def at() -> Callable[[str], None]:
     """Set the time: `at("2026-05-01T08:00:00Z")`."""
-    return lambda now: monkeypatch.setenv("BONSAI_NOW", now)
+    return set_time

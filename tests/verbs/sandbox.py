@@ -14,6 +14,11 @@ STATE = {"_meta.json", "_stats.json", "_reflect_staging.json"}
 PERSON = ("-c", "user.name=Pat Doe", "-c", "user.email=pat@example.com")
 
 
+def set_time(now: str) -> None:
+    """From here on it is this time; the fixture `fixed_time` puts back what was."""
+    os.environ["BONSAI_NOW"] = now
+
+
 class Sandbox:
     """`box.ws` is the workspace, opened anew each time as every command does; the rest is the person at work."""
 
