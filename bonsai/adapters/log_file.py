@@ -59,21 +59,23 @@ def follow(path: str) -> Iterator[str]:
     stream, part = _reading_if_there(path), ""
     if stream:
         stream.seek(0, os.SEEK_END)
-    while True:
-        current = stream is not None and _has_name(stream, path)  # asked before the last lines are read
-        for piece in stream or ():
-            part += piece
-            if part.endswith("\n"):
-                yield part.rstrip("\n")
-                part = ""
-        if current:
-            time.sleep(LOOK)
-            continue
+    try:
+        while True:
+            current = stream is not None and _has_name(stream, path)  # asked before the last lines are read
+            for piece in stream or ():
+                part += piece
+                if part.endswith("\n"):
+                    yield part.rstrip("\n")
+                    part = ""
+            if not current:
+                if stream:
+                    stream.close()
+                stream = _reading_if_there(path)
+            if current or not stream:
+                time.sleep(LOOK)
+    finally:
         if stream:
             stream.close()
-        stream = _reading_if_there(path)
-        if stream is None:
-            time.sleep(LOOK)
 
 
 def _has_name(stream: IO[str], path: str) -> bool:
