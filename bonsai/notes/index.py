@@ -132,6 +132,16 @@ def root_index(
     return keep_time(root.richest(), previous, "Last indexed")
 
 
+def is_generated(data: bytes) -> bool:
+    """Whether an `_index.md` is one of ours (or empty); also git's conflict markers in it make it nobody else's.
+
+    Other programs give the name to pages that people write (Hugo), and in a folder that is adopted these have perhaps
+    never been in git.
+    """
+    head = data.lstrip().split(b"\n", 8)[:8]
+    return not head[0] or any(line.startswith(b"_Last indexed: ") for line in head)
+
+
 def keep_time(new: str, previous: str | None, label: str) -> str:
     """`previous` where the two differ in nothing but the time on the first line `…label: <time>`; else `new`.
 

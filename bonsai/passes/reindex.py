@@ -183,15 +183,26 @@ def is_complete(view: View, store: NoteStore, tree: Tree) -> bool:
 
 
 def set_aside(view: View, store: NoteStore, out: dict[str, bytes | None], read: Read) -> list[str]:
-    """Take from what is to be written the places where a folder, a link or a pipe stands: each is a problem, and the
-    other files are written all the same. Returns these places.
+    """Take out what is not to be written: a folder, a link, a pipe or a page of a person stands there.
+
+    Each is a problem, and the other files are written all the same. Returns these places.
     """
     odd = [path for path, data in out.items() if data is not None and read(path) is None and store.exists(path)]
-    for path in odd:
+    theirs = [path for path in out if layout.kind_of(path) is Kind.INDEX and _is_theirs(view.rows.get(path), read)]
+    for path in odd + theirs:
         del out[path]
+    for path in odd:
         if path not in view.unread:  # the look has named it
             view.problems.append(problem("special-file", path, "is no file, but bonsai writes one here: move it away"))
-    return odd
+    for path in theirs:
+        words = "is not bonsai's, so it stays as it is, and there is no index: give it another name"
+        view.problems.append(problem("stale-index", path, words, "warning"))
+    return odd + theirs
+
+
+def _is_theirs(row: Row | None, read: Read) -> bool:
+    """Whether an `_index.md` is a page that a person wrote, and not an index that somebody wrote over."""
+    return row is not None and row.head in ("", row.blob) and not index.is_generated(read(row.path) or b"")
 
 
 def _without_notes(view: View, tree: Tree, every: set[str]) -> list[str]:
@@ -243,14 +254,14 @@ def _with_lines(old: bytes | None, wanted: str) -> bytes:
 
 
 def write(store: NoteStore, out: Mapping[str, bytes | None], read: Read) -> list[str]:
-    """Write what was rendered; the boot file with a person's care. Returns the paths that changed, sorted."""
+    """Write what was rendered; what is a person's file too with care. Returns the paths that changed, sorted."""
     changed = []
     for path, data in sorted(out.items()):
         if data is None:
             store.discard(path)
             store.prune(layout.folder_of(path))
-        elif layout.kind_of(path) is Kind.BOOT:
-            if not _write_boot(store, path, data, read(path)):
+        elif layout.kind_of(path) in (Kind.BOOT, Kind.ASSET):  # MEMORY.md and memory/.gitignore have lines of a person
+            if not _write_shared(store, path, data, read(path)):
                 continue
         else:
             store.generate(path, data)
@@ -258,8 +269,8 @@ def write(store: NoteStore, out: Mapping[str, bytes | None], read: Read) -> list
     return changed
 
 
-def _write_boot(store: NoteStore, path: str, data: bytes, old: bytes | None) -> bool:
-    """MEMORY.md is a person's file: a save made meanwhile wins, and the next reindex splices again."""
+def _write_shared(store: NoteStore, path: str, data: bytes, old: bytes | None) -> bool:
+    """A person's file that holds something of ours: a save made meanwhile wins, and the next reindex adds it again."""
     try:
         if old is None:
             store.create(path, data)

@@ -64,3 +64,17 @@ def test_a_purge_log_that_cannot_be_read_is_kept_beside_the_new_one(garden: Sand
     at("2028-01-01T00:00:00Z")
     assert garden.ws.purge().commit
     assert garden.read("memory/_purge_log.damaged-1.json") == b"[" * 100_000
+
+
+@pytest.mark.parametrize("place", ["memory/domains/a", "memory/domains/empty", "memory"])
+def test_an_index_that_a_person_wrote_is_not_overwritten(bare: Sandbox, place: str) -> None:
+    bare.write("memory/domains/a/n.md", "# N\n")
+    bare.write(f"{place}/_index.md", "# Mine\n\nNever in git.\n")
+    bare.ws.init(bare.root)
+    bare.ws.reindex(full=True)
+    bare.ws.commit()
+    assert bare.read(f"{place}/_index.md") == b"# Mine\n\nNever in git.\n"
+    assert ("stale-index", f"{place}/_index.md") in {(item.code, item.path) for item in bare.ws.status().problems}
+    (bare.root / place / "_index.md").rename(bare.root / place / "about.md")
+    bare.ws.reindex()
+    assert bare.has(f"{place}/_index.md")
