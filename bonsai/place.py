@@ -16,7 +16,7 @@ from bonsai.adapters.git_history import GitHistory
 from bonsai.adapters.journal import FileJournal
 from bonsai.adapters.lock import WriterLock, is_held
 from bonsai.adapters.sqlite_cache import SqliteCache
-from bonsai.errors import BonsaiError, Busy, NotFound, Refused
+from bonsai.errors import BonsaiError, Busy, IoFailed, NotFound, Refused
 from bonsai.notes import layout, taxonomy
 from bonsai.notes.change import Plan
 from bonsai.notes.draft import Draft
@@ -64,7 +64,7 @@ class Place:
             lock=WriterLock(f"{self._private}/lock", float(self.settings["commit", "lock_seconds"])),
             settings=self.settings,
             clock=clock.now,
-            ignore_text=(resources.files("bonsai_templates") / "memory-gitignore").read_text("utf-8"),
+            ignore_text=_template("memory-gitignore"),
             actor=actor or (f"agent:{self.agent}" if self.agent else "human"),
             session=session or os.environ.get("BONSAI_SESSION", ""),
             author=Author(self.agent, f"{self.agent}@agents.invalid") if self.agent else Author(),
@@ -244,3 +244,11 @@ class Place:
             found = json.loads(self._store.read(path))
             return found if isinstance(found, dict) else {}
         return {}
+
+
+def _template(name: str) -> str:
+    """A text that comes with bonsai. Raises IoFailed."""
+    try:
+        return (resources.files("bonsai_templates") / name).read_text("utf-8")
+    except OSError as error:
+        raise IoFailed(f"{error.strerror}", path=name, hint="If it stays so, install bonsai again.") from error

@@ -46,7 +46,7 @@ class Files:
         """
         found: list[Entry] = []
         if not top:
-            with told(""), self._folder("") as root:
+            with told(self.root), self._folder("") as root:
                 scan_root(root, found)
         with suppress(NotFound), told(top or MEMORY), self._folder(top or MEMORY) as folder:
             scan_tree(folder, f"{top or MEMORY}/", found)
@@ -168,7 +168,7 @@ class Files:
 
         The caller holds the writer lock: nobody else's temporary files are about.
         """
-        with suppress(NotFound), told(""), self._folder("") as root:
+        with suppress(NotFound), told(self.root), self._folder("") as root:
             displaced.sweep(root)
         with suppress(NotFound, OSError), self._folder(MEMORY) as folder:
             _sweep(folder, DEEPEST)

@@ -115,12 +115,15 @@ class Look:
         """Bring the rows in line with the disk; says whether a path came or went or names or links changed."""
         entries, covered = self._entries(view, only)
         changed, seen = False, set()
+        closed: list[str] = []  # folders that cannot be looked into: what is in them is not gone
         rows = view.rows
         for entry in entries:
             row = rows.get(entry.path)
             if row is not None and row.stat == entry.stat and entry.kind == "file":
                 seen.add(entry.path)  # a hot loop: nearly every file is as it was
                 continue
+            if entry.kind == "unreadable":
+                closed.append(f"{entry.path}/")
             kind = layout.kind_of(entry.path)
             if kind not in COMMITTED:
                 if layout.name_of(entry.path).startswith(layout.TEMPORARY):
@@ -133,8 +136,10 @@ class Look:
                 self._see_odd(view, entry)
                 continue
             changed |= self._read(view, entry, kind, row)
+        if closed:
+            view.unread.update(path for path in rows if path.startswith(tuple(closed)))
         for path in covered:
-            if path not in seen:
+            if path not in seen and path not in view.unread:
                 row = view.rows[path]
                 self._set(view, replace(row, stat=None, blob="", summary=None))
                 touch(view, path)

@@ -159,17 +159,28 @@ class Stage:
 
     # -- what may be found afterwards ------------------------------------------------------------------
 
-    def torn(self, root: Path) -> list[str]:
-        """What is wrong with what a person would see right after: whole files, old or new, and none missing."""
+    def torn(self, root: Path, exact: bool = True) -> list[str]:
+        """What is wrong with what a person would see right after: whole files, old or new, and none missing.
+
+        exact: also of the indexes, which know less while a note cannot be read.
+        """
         wrong, now = [], harness.timeless(managed(root))
         known = [harness.timeless(files) for files in (self.before, self.without, self.whole)]
         for path, data in now.items():
             same = boot.strip if path == "MEMORY.md" else bytes  # its block may be a step ahead of its text
-            if same(data) not in [same(files[path]) for files in known if path in files]:
+            good = same(data) in [same(files[path]) for files in known if path in files]
+            if not good and (exact or not path.endswith("_index.md")):
                 wrong.append(f"{path} is neither old nor new: {data!r}")
-        wrong += [f"{path} is missing" for path in self.before if path in self.whole and path not in now]
+        must = [path for path in self.before if path in self.whole and (exact or not path.endswith("_index.md"))]
+        wrong += [f"{path} is missing" for path in must if path not in now]
+        wrong += [f"{word} is lost" for word in self._lost(now)]
+        if not self.scene.bare:
+            wrong += [f"{word} is not in HEAD any more" for word in self._lost(harness.in_head(root))]
+        return wrong
+
+    def _lost(self, now: dict[str, bytes]) -> list[str]:
         text, kept = (b"\n".join(files.values()) for files in (now, self.whole))
-        return wrong + [f"{word} is lost" for word in WORDS if word.encode() in kept and word.encode() not in text]
+        return [word for word in WORDS if word.encode() in kept and word.encode() not in text]
 
     def happened(self, root: Path) -> bool:
         """Whether HEAD has the commit of the verb."""
@@ -177,8 +188,11 @@ class Stage:
         ops = git(root, "log", "--format=%(trailers:key=Bonsai-Op,valueonly,separator=%x20)", span, check=False)
         return self.scene.op in ops.split()
 
-    def unsettled(self, root: Path, after: Outcome) -> list[str]:
-        """What is wrong once the next command, which ended as `after`, ran."""
+    def unsettled(self, root: Path, after: Outcome, exact: bool = True) -> list[str]:
+        """What is wrong once the next command, which ended as `after`, ran.
+
+        exact: the verb did all that it does, or nothing; a note that it could not read it may have left alone.
+        """
         wrong = []
         if after.killed or after.bug or after.code:
             wrong.append(f"the next command: {after}")
@@ -186,7 +200,8 @@ class Stage:
             wrong.append(f"the next command took {after.seconds:.1f} s")
         now, happened = managed(root), self.happened(root)
         wanted = self.whole if happened else self.without
-        if harness.timeless(now) != harness.timeless(wanted):
+        wrong += [f"{word} is lost" for word in self._lost(now)]
+        if exact and harness.timeless(now) != harness.timeless(wanted):
             differ = sorted(path for path in now.keys() | wanted.keys() if now.get(path) != wanted.get(path))
             wrong.append(f"{'happened' if happened else 'did not happen'}, but not {differ}")
         if harness.in_head(root) != now:
