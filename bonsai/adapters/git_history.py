@@ -3,8 +3,8 @@
 import hashlib
 import os
 import secrets
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from datetime import datetime
 
 from bonsai.adapters import git_log
@@ -46,7 +46,7 @@ class GitHistory:
 
     @property
     def unsigned(self) -> str:
-        """Why commits are made without the signature that the person's config asks for, "" where they are not."""
+        """See History."""
         return self._committer.unsigned
 
     # --- the repository ---------------------------------------------------------------------------------------------
@@ -166,15 +166,19 @@ class GitHistory:
         # fast-import refuses what is no fast-forward, but a HEAD that went back or to another branch may be one.
         if not ref or self._repo.head() != parent:
             raise Busy("HEAD moved meanwhile", path=self._run.root, hint="Try again.")
+        state = self._repo.state()  # again: a merge that a person began since would take this commit back when it ends
+        if state.blocked:
+            raise Busy(state.detail, path=self._run.root, hint="Try again when that is done.")
         full = [FileChange(layout.full(item.path), item.data, item.mode) for item in changes]
         outside = next(
             (item.path for item, there in zip(changes, full, strict=True) if not layout.managed(there.path)), ""
         )
         if outside:
-            raise Refused("bonsai commits nothing but its own files", path=outside)
+            raise Refused("bonsai commits nothing but its own files", path=outside, hint="Commit it with git.")
         config = self._settings(layout)
         draft = Draft(parent, full, message, config.author(author), config.committer(), now)
-        sha = self._committer.commit(ref, draft, config.signing(), layout.git_dir)
+        with self._tidied():
+            sha = self._committer.commit(ref, draft, config.signing(), layout.git_dir)
         self._last = (sha, parent)
         self._packs.gather(layout.common_dir)
         return sha
@@ -275,7 +279,7 @@ class GitHistory:
             labels = [word for label in ("now", "base", "wanted") for word in ("-L", label)]
             result = self._run("merge-file", "-p", "--quiet", *labels, "--", *map(_argument, names))
         except OSError as error:
-            raise IoFailed(f"{error.strerror}", path=self._run.root) from error
+            raise IoFailed(f"{error.strerror}", path=self._run.root, hint="Correct that, then try again.") from error
         finally:
             for name in names:
                 with suppress(OSError):
@@ -287,6 +291,17 @@ class GitHistory:
         raise self._run.failure(result)
 
     # --- inside -----------------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def _tidied(self) -> Iterator[None]:
+        """Clear up after a git that somebody killed (the kernel, for want of memory): its locks would stop all others."""
+        try:
+            yield
+        finally:
+            if self._run.died:
+                since, self._run.died = self._run.died, 0.0
+                with suppress(BonsaiError):
+                    self._locks().remove(since, None)
 
     def _locks(self) -> Locks:
         layout = self._repo.layout()

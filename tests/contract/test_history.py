@@ -631,6 +631,11 @@ def test_an_operation_in_progress_blocks_until_it_ends(
     conflict(root, *command)
     state = history.state()
     assert state.exists and state.blocked == reason and state.detail
+    before = git(root, "rev-parse", "HEAD").strip()
+    with pytest.raises(Busy):  # begun after the caller had looked
+        save(root, history, {"memory/a.md": b"a"})
+    assert git(root, "rev-parse", "HEAD").strip() == before
+    (root / "memory/a.md").unlink()
     git(root, *way_out)
     assert history.state() == (True, None, "", False)
 
