@@ -197,6 +197,10 @@ class History(Protocol):
     Raises Misconfigured (no repository), Busy (lock, lost race), IoFailed, NotFound (revision), Unavailable (no git).
     """
 
+    @property
+    def unsigned(self) -> str:
+        """Why commits are made without the signature that the person asks for, "" where they are not."""
+
     def state(self) -> RepoState:
         """Probe the repository now; never raises."""
 

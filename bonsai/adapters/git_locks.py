@@ -61,7 +61,9 @@ class Locks:
         until = time.monotonic() + _PATIENCE
         while self._at_work(ours=True):
             if time.monotonic() > until:
-                raise Busy("a git that a killed bonsai started is still at work", path=self._layout.top)
+                raise Busy(
+                    "a git that a killed bonsai started is still at work", path=self._layout.top, hint="Try again."
+                )
             time.sleep(0.01)
 
     def _at_work(self, ours: bool = False) -> bool:

@@ -95,6 +95,9 @@ class GitRun:
 
     def __init__(self, root: str) -> None:
         self.root = root
+        self.died = (
+            0.0  # when (Unix seconds) a git was started that has been killed, 0 for none: it may have left locks
+        )
 
     def __call__(
         self,
@@ -121,6 +124,7 @@ class GitRun:
         argv += ["--literal-pathspecs"] if literal else []
         for item in (*_CONFIG, *config):
             argv += ["-c", item]
+        start = time.time()
         with _file(data) if whole else nullcontext(subprocess.PIPE if data else None) as source:
             running = self._start([*_scrub(), *argv, *args], {**_ENVIRONMENT, **(env or {})}, source)
         process: subprocess.Popen[bytes] = running.proc
@@ -134,6 +138,8 @@ class GitRun:
             raise
         if code == 127:
             raise _no_git()
+        if code < 0:
+            self.died = self.died or start
         return Result(code, out, err.decode("utf-8", "replace"), process.pid)
 
     def ok(self, *args: str, data: bytes = b"", literal: bool = True) -> bytes:
@@ -146,7 +152,7 @@ class GitRun:
     def failure(self, result: Result) -> BonsaiError:
         """The error that a failed command stands for."""
         if result.code == KILLED:
-            return Busy("git did not answer in time", path=self.root, hint="Try again.")
+            return Busy("git was killed, or did not answer in time", path=self.root, hint="Try again.")
         refused = any(words in result.err for words in _REFUSED)
         if not refused and any(words in result.err for words in _BUSY):
             return Busy(result.words, path=self.root, hint="Another git is at work here: try again.")
@@ -169,7 +175,7 @@ class GitRun:
                 start_new_session=True,
             )
         except OSError as error:
-            raise IoFailed(f"git cannot be started: {error.strerror}", path=self.root) from error
+            raise IoFailed(f"git cannot be started: {error.strerror}", path=self.root, hint="Try again.") from error
         except Exception as error:
             if type(error).__name__ == "GitCommandNotFound":
                 raise _no_git() from error

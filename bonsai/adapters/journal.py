@@ -62,7 +62,11 @@ class FileJournal:
                 os.close(fd)
         except OSError as error:
             name = os.path.basename(self._path)
-            raise IoFailed(f"cannot write the journal: {error.strerror}", path=f".bonsai/{name}") from error
+            raise IoFailed(
+                f"cannot write the journal: {error.strerror}",
+                path=f".bonsai/{name}",
+                hint="Make room, or correct the permissions, and try again.",
+            ) from error
 
 
 def _write(fd: int, line: bytes, durable: bool) -> None:

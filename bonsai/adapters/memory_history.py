@@ -30,6 +30,7 @@ class MemoryHistory:
     def __init__(self, exists: bool = True) -> None:
         self.exists = exists
         self.blocked: str | None = None
+        self.unsigned = ""
         self.ignoring: set[str] = set()
         self.filtering: set[str] = set()
         self._nodes: list[_Node] = []

@@ -1,5 +1,6 @@
 """The commands about the shape of the tree: init, migrate, move, reindex, status, doctor."""
 
+import os
 from typing import TYPE_CHECKING
 
 import click
@@ -30,7 +31,9 @@ def init(door: Door, target: str) -> int:
     from bonsai.cli import render
     from bonsai.workspace import Workspace
 
-    report = Workspace.init(native(target or door.folder) or ".", agent=door.agent)
+    report = Workspace.init(
+        native(target or door.folder) or ".", agent=door.agent, actor=os.environ.get("BONSAI_ACTOR", "")
+    )
     return door.answer(report, render.init(report, Tree(door.agent)))
 
 
@@ -136,16 +139,15 @@ def reindex(door: Door, check: bool, full: bool, style: str) -> int:
 @door
 def status(door: Door, style: str) -> int:
     """Tell how healthy the memory is now. Exit code: 0 healthy, 1 warning, 2 critical."""
-    from bonsai.adapters.clock import now
     from bonsai.cli import render, render_original
 
     with door.workspace() as workspace:
         report = workspace.status()
-        max_age = int(workspace.settings["general", "max_age_days"])
+        max_age, now = int(workspace.settings["general", "max_age_days"]), workspace.now()
     if style == "original":
         code = EXIT_OF[render_original.health(report)]
-        return door.answer(report, render_original.status(report, now(), max_age), code)
-    return door.answer(report, render.status(report, now(), max_age), EXIT_OF[report.status])
+        return door.answer(report, render_original.status(report, now, max_age), code)
+    return door.answer(report, render.status(report, now, max_age), EXIT_OF[report.status])
 
 
 @verb("doctor", "bonsai doctor\nbonsai doctor --fix\nbonsai doctor --unlock")

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import types
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -44,11 +45,19 @@ class Workspace:
         return cls()
 
     @classmethod
+    def init(cls, path: str, **options: Any) -> Any:
+        cls.opened.append((path, options))
+        return cls.answer.report
+
+    @classmethod
     def find(cls, start: object) -> str:
         return f"found from {start}"
 
     def locate(self, name: str, cwd: str | None = None) -> str:
         return f"located/{name}"
+
+    def now(self) -> datetime:
+        return datetime(2026, 3, 15, 8, 15, tzinfo=UTC)
 
     def outlook(self) -> Outlook:
         return self.look
@@ -263,6 +272,9 @@ def test_who_is_at_work(workspace: type[Workspace], monkeypatch: pytest.MonkeyPa
     run(["--agent", "wren", "-C", ".", "commit"])
     options = workspace.opened[0][1]
     assert (options["agent"], options["actor"], options["session"]) == ("wren", "agent:x", "s1")
+    Workspace.answer.report = reports.InitReport("/ws", [])
+    run(["init", "ws"])
+    assert workspace.opened[1][1]["actor"] == "agent:x"
 
 
 def test_migrate_with_two_arguments_is_move(workspace: type[Workspace]) -> None:
