@@ -37,16 +37,18 @@ class Detached:
 
 
 def terminate(pid: int) -> bool:
-    """Ask a `bonsai watch` to end; False when the process is no such, or is gone. Raises PermissionError."""
-    if pid <= 1 or not _is_watch(pid):
+    """Ask a `bonsai watch` to end; False when it is no such process, is gone, or is another user's."""
+    if pid <= 1 or not is_watch(pid):
         return False
-    with suppress(ProcessLookupError):
+    try:
         os.kill(pid, signal.SIGTERM)
-        return True
-    return False
+    except (ProcessLookupError, PermissionError):
+        return False
+    return True
 
 
-def _is_watch(pid: int) -> bool:
+def is_watch(pid: int) -> bool:
+    """Whether the process is a `bonsai watch` that has not ended (a zombie has)."""
     words = _command_line(pid)
     return "watch" in words and any(os.path.basename(word) == "bonsai" for word in words)
 

@@ -12,9 +12,9 @@ from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING
 
-from bonsai.adapters.detached import Detached, terminate
+from bonsai.adapters.detached import Detached, is_watch, terminate
 from bonsai.adapters.service import SEPARATOR, Service, Services
-from bonsai.errors import Busy, Refused, Unavailable
+from bonsai.errors import BonsaiError, Busy, Refused, Unavailable
 from bonsai.passes.reports import DaemonReport
 
 if TYPE_CHECKING:
@@ -104,23 +104,27 @@ class Control:
         pid = self._space.daemon().pid
         if self.service and not self._services.silent():
             self._services.stop(self.service)
-        return StopReport(self.end() or pid, self.workspaces)
+        return StopReport(self.end(pid), self.workspaces)
 
-    def end(self) -> int | None:
-        """End the process that watches, wherever it came from; returns its pid. Raises Busy, Refused."""
+    def end(self, pid: int | None = None) -> int | None:
+        """End the process that watches, wherever it came from, and wait until it (or `pid`) is gone.
+
+        Returns its pid. Raises Busy, Refused.
+        """
         asked, end = None, time.monotonic() + PATIENCE
-        while (now := self._space.daemon()).running:
-            if now.pid and now.pid != asked and terminate(now.pid):
-                asked = now.pid
+        while (now := self._space.daemon()).running or (pid and is_watch(pid)):
+            pid = now.pid or pid
+            if now.running and pid and pid != asked and terminate(pid):
+                asked = pid
             if time.monotonic() > end:
-                raise self._goes_on(now.pid, asked)
+                raise self._goes_on(pid)
             time.sleep(LOOK)
-        return asked
+        return pid
 
-    def _goes_on(self, pid: int | None, asked: int | None) -> Exception:
-        if asked:
+    def _goes_on(self, pid: int | None) -> BonsaiError:
+        if pid and is_watch(pid):
             return Busy(
-                f"the daemon (pid {asked}) has not ended after {PATIENCE:g} s",
+                f"the daemon (pid {pid}) has not ended after {PATIENCE:g} s",
                 path=self._space.root,
                 hint="It finishes its commit first: see `bonsai daemon status`.",
             )
