@@ -13,7 +13,7 @@ from bonsai.config import Settings
 from bonsai.errors import BonsaiError, Busy, Misconfigured, NotFound, Refused
 from bonsai.notes import layout
 from bonsai.notes.change import PathTime, Plan, Row
-from bonsai.notes.draft import Draft
+from bonsai.notes.draft import FILE, Draft
 from bonsai.notes.layout import Kind, Tree
 from bonsai.notes.problem import Problem
 from bonsai.notes.view import View
@@ -107,8 +107,13 @@ class Run:
     def draft(self) -> Draft:
         """A draft over the tree as it is."""
         folded = {layout.fold(path) for path, row in self.view.rows.items() if row.stat is not None}
-        store = self.out.store
-        return Draft(store.read, lambda path: layout.fold(path) in folded or store.exists(path))
+        store, rows = self.out.store, self.view.rows
+
+        def mode(path: str) -> int:
+            row = rows.get(path)
+            return row.head_mode or row.stat.mode if row and row.stat else FILE
+
+        return Draft(store.read, lambda path: layout.fold(path) in folded or store.exists(path), mode)
 
     # -- indexes ---------------------------------------------------------------------------------------
 

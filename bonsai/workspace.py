@@ -11,7 +11,7 @@ from typing import Any
 
 from bonsai.adapters import clock
 from bonsai.adapters.files import ensure_private
-from bonsai.errors import BadData, BonsaiError, NotFound, Refused
+from bonsai.errors import BadData, BonsaiError, IoFailed, NotFound, Refused
 from bonsai.notes import ages, boot, layout, review, taxonomy
 from bonsai.notes.change import Plan
 from bonsai.notes.draft import Draft
@@ -109,7 +109,8 @@ class Workspace(Place):
             report = self._run(plan)
         finally:
             self._outside = actor
-        report.boot_tokens = Tokens(report.boot_tokens.before, status.boot_tokens(self._boot()))
+        with suppress(IoFailed):  # it is done, and must not be told as failed
+            report.boot_tokens = Tokens(report.boot_tokens.before, status.boot_tokens(self._boot()))
         return report
 
     def _import_actor(self) -> str:
@@ -240,10 +241,7 @@ class Workspace(Place):
 
     def restore(self, path: str) -> RestoreReport:
         """Bring back an archive or a purged note, or with `PATH@REV` the exact bytes of a revision."""
-        name, rev = path, ""
-        if "@" in path and not self._store.exists(path):
-            name, _, rev = path.rpartition("@")
-        return self._run(lambda run, view, draft: restore.restore(draft, self._history, name, rev))
+        return self._run(lambda run, view, draft: restore.restore(draft, self._history, path))
 
     def purge(self, *, dry_run: bool = False, yes: bool = False) -> PurgeReport:
         """Delete archives whose grace period is over; each is logged and stays in git."""
@@ -267,8 +265,11 @@ class Workspace(Place):
         return self._run(plan)
 
     def log(self, path: str | None = None, *, limit: int = 0) -> LogReport:
-        """The commits of the memory, or of one path (through renames), newest first."""
-        return LogReport(self._history.log([path] if path else [], limit=limit, follow=bool(path)))
+        """The commits of the memory, or of one path (through renames), newest first. Raises NotFound."""
+        commits = self._history.log([path] if path else [], limit=limit, follow=bool(path))
+        if path and not commits and not self._store.exists(path):
+            raise NotFound("there is no such file, and git never had one", path=path, hint="`bonsai log` names them.")
+        return LogReport(commits)
 
     def undo(self, run: str | None = None) -> UndoReport:
         """Take back one run (default: the newest pass), keeping later edits; with conflicts nothing changes."""
@@ -329,7 +330,7 @@ class Workspace(Place):
 
     def _keep_waiting(self, waiting: Collection[str], decided: Collection[str]) -> None:
         path = self.tree.at(STAGING)
-        with suppress(NotFound, BadData):
+        with suppress(NotFound, BadData, IoFailed):  # the decisions are carried out, and must not be told as failed
             staging = review.read_staging(self._store.read(path))
             files = {item.get("file") for item in staging.get("candidates", [])}
             left = review.left_over(staging, {*waiting, *(files - set(decided))})

@@ -36,6 +36,7 @@ __all__ = [
 ]
 
 BOM = b"\xef\xbb\xbf"
+UTF16 = (b"\xff\xfe", b"\xfe\xff")  # how such a file begins: no text of ours may be put into it
 MAX_BLOCK = 64 * 1024  # bytes
 
 _OPEN = re.compile(rb"---[ \t]*(?:\r?\n|\Z)")
@@ -95,8 +96,8 @@ def parse(data: bytes) -> Note:
 
 
 def can_splice(note: Note) -> bool:
-    """Whether `set_fields` can work on the note: no fault, and no `---` on top that is not a whole block."""
-    if note.fault:
+    """Whether `set_fields` can work on the note: no fault, no `---` on top that is not a whole block, no UTF-16."""
+    if note.fault or note.data.startswith(UTF16):
         return False
     start = len(BOM) if note.data.startswith(BOM) else 0
     span = _span(note.data, start)
@@ -116,7 +117,7 @@ def set_fields(data: bytes, changes: Mapping[str, str | None]) -> bytes:
     """
     note = parse(data)
     if not can_splice(note):
-        why = note.fault.message if note.fault else "the first line is `---`, but no plain block of keys follows"
+        why = note.fault.message if note.fault else "there is no plain block of keys, and none can stand on top"
         raise BadData(f"the frontmatter cannot be edited: {why}", hint="Correct it by hand, then try again.")
     start = len(BOM) if data.startswith(BOM) else 0
     new = _spliced(data, start, changes)

@@ -75,7 +75,9 @@ def put_away(draft: Draft, file: str, reason: str, now_iso: str) -> str:
     new = _free_name(draft, file)
     if len(layout.name_of(new).encode("utf-8", "surrogateescape")) > MAX_NAME:
         raise CannotCreate("the name would be too long with __DELETE", path=file, hint="Rename it to a shorter name.")
-    if note.can_splice(note.parse(data)):
+    found = note.parse(data)
+    # An empty block stays alone: with the keys, `restore` would take it away too. Git knows date and reason.
+    if note.can_splice(found) and (found.fields or found.block is None):
         keys: dict[str, str | None] = {"archived": now_iso}
         if reason:
             keys["archive_reason"] = reason

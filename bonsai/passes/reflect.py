@@ -94,7 +94,8 @@ def apply(
             waiting.append(decision.file)
             continue
         try:
-            to = _carry(work, decision)
+            with draft.whole():
+                to = _carry(work, decision)
             work.applied.append(Decided(decision.file, decision.action, to))
         except (BadData, CannotCreate, NotFound, Usage, Refused) as error:
             work.refused.append(Decided(decision.file, decision.action, reason=error.cause))
@@ -143,18 +144,19 @@ def _merge(work: _Work, decision: Decision) -> str:
     target = rename.need_note(work.draft, into)
     if layout.is_archived(into):  # the text would be purged with it
         raise Usage("cannot be merged into an archive", path=into)
+    if target.startswith(note.UTF16):
+        raise BadData("is UTF-16, so nothing can be appended to it", path=into)
     source = work.draft.need(decision.file)
     if decision.text is not None:
-        head = target[: note.parse(target).body_start]
-        merged = head + decision.text.encode("utf-8", "surrogateescape")
-        original = work.draft.original(into) or b""
-        work.loss[into] = (work.tokens(original), work.tokens(merged))
+        merged = target[: note.parse(target).body_start] + decision.text.encode("utf-8", "surrogateescape")
     else:
         gap = b"\n" if target.endswith(b"\n") else b"\n\n"
         merged = target + gap + source[note.parse(source).body_start :]
     work.draft.put(into, merged)
-    work.moved[decision.file] = into
     rename.put_away(work.draft, decision.file, decision.reason or f"merged into {into}", work.now_iso)
+    if decision.text is not None:
+        work.loss[into] = (work.tokens(work.draft.original(into) or b""), work.tokens(merged))
+    work.moved[decision.file] = into
     return into
 
 

@@ -11,16 +11,31 @@ from bonsai.ports import History
 MANAGED = frozenset({Kind.NOTE, Kind.ASSET, Kind.BOOT, Kind.CONFIG})
 
 
-def restore(draft: Draft, history: History, path: str, rev: str) -> tuple[Plan, RestoreReport]:
-    """Plan the return of one file. `rev` "" means: as it was last.
+def restore(draft: Draft, history: History, target: str) -> tuple[Plan, RestoreReport]:
+    """Plan the return of one file: `PATH` as it was last, `PATH@REV` as it was then.
 
     Raises NotFound (git never had it), Usage (it stands there already), CannotCreate (the name is taken).
     """
+    path, rev = _name_and_revision(draft, history, target)
     if layout.kind_of(path) not in MANAGED:
         raise Usage("is nothing that bonsai keeps", path=path, hint="Name a file under memory/, or MEMORY.md.")
     to = _at_revision(draft, history, path, rev) if rev else _latest(draft, history, path)
     at = f"\nfrom {rev}" if rev else ""
     return draft.plan("restore", f"restore: {layout.short(to)}", f"restore {to}{at}"), RestoreReport([to], None)
+
+
+def _name_and_revision(draft: Draft, history: History, target: str) -> tuple[str, str]:
+    """Where the name ends: an `@` may well be part of it (`me@home.md`)."""
+    name, at, rev = target.rpartition("@")
+    if not at or draft.get(target) is not None:
+        return target, ""
+    try:
+        history.resolve(rev)
+    except NotFound:
+        if not history.log([target], limit=1):
+            raise
+        return target, ""
+    return name, rev
 
 
 def _at_revision(draft: Draft, history: History, path: str, rev: str) -> str:
@@ -42,12 +57,12 @@ def _latest(draft: Draft, history: History, path: str) -> str:
         raise Usage("stands there already", path=live, hint=f"`bonsai restore {live}@REV` gives an older version.")
     if not draft.free(live):
         raise CannotCreate("the name is taken", path=live, hint="Rename what stands there, then restore.")
-    draft.create(live, _from_history(history, live, archived))
+    draft.create(live, *_from_history(history, live, archived))
     return live
 
 
-def _from_history(history: History, live: str, archived: str) -> bytes:
-    """The last bytes that git had under either name, without what archiving added."""
+def _from_history(history: History, live: str, archived: str) -> tuple[bytes, int]:
+    """The last bytes that git had under either name, without what archiving added; and their mode."""
     names = [name for name in (live, archived) if name]
     for commit in history.log(names):
         for name in names:
@@ -55,5 +70,6 @@ def _from_history(history: History, live: str, archived: str) -> bytes:
                 data = history.read(commit.sha, name)
             except NotFound:
                 continue
-            return rename.without_archive_keys(data) if name == archived else data
+            mode = history.tree(commit.sha)[name].mode
+            return rename.without_archive_keys(data) if name == archived else data, mode
     raise NotFound("git never had such a file", path=live, hint="`bonsai log` shows the paths that there were.")

@@ -13,15 +13,22 @@ from bonsai.ports import Commit, History, Rename
 
 #: Regenerated, or append-only: never taken back.
 KEPT = frozenset({Kind.INDEX, Kind.STATE, Kind.HELPER, Kind.OUTSIDE})
+#: Not taken back unless it is named: nothing that a command decided.
+NO_PASS = ("edit", "init", "reindex", "undo")
 
 
 @dataclass(slots=True)
 class _Undoing:
     draft: Draft
     history: History
+    before: str  # the commit before the run, "" where there is none
     restored: list[str] = field(default_factory=list)
     kept: list[str] = field(default_factory=list)
     conflicts: list[Conflict] = field(default_factory=list)
+
+    def mode(self, path: str) -> int:
+        """The mode that a file had before the run."""
+        return self.history.tree(self.before)[path].mode
 
     def conflict(self, path: str, now: bytes, wanted: bytes, reason: str) -> None:
         self.conflicts.append(Conflict(path, now.decode("utf-8", "replace"), wanted.decode("utf-8", "replace"), reason))
@@ -33,9 +40,9 @@ def choose(commits: Sequence[Commit], history: History, run: str | None) -> Comm
     Raises NotFound, Usage (a merge cannot be taken back).
     """
     if run is None:
-        undone = {commit.undoes for commit in commits if commit.undoes}
+        undone = _undone(commits)
         for commit in commits:
-            if commit.run and commit.op not in ("edit", "undo", "reindex") and commit.run not in undone:
+            if commit.run and commit.op not in NO_PASS and commit.run not in undone:
                 return commit
         raise NotFound("there is no run to undo", hint="`bonsai log` lists the runs; `bonsai undo RUN` takes one back.")
     found = next((commit for commit in commits if commit.run == run), None)
@@ -49,10 +56,19 @@ def choose(commits: Sequence[Commit], history: History, run: str | None) -> Comm
     return found
 
 
+def _undone(commits: Sequence[Commit]) -> set[str]:
+    """The runs that are taken back as things stand: an undo that was itself undone does not count."""
+    found: set[str] = set()
+    for commit in commits:  # newest first, so what takes an undo back is known before it
+        if commit.undoes and commit.run not in found:
+            found.add(commit.undoes)
+    return found
+
+
 def undo(draft: Draft, history: History, commit: Commit) -> tuple[Plan, UndoReport]:
     """Plan the undo of one commit. With conflicts the plan is empty: nothing is half done."""
-    work = _Undoing(draft, history)
     parent = commit.parents[0] if commit.parents else ""
+    work = _Undoing(draft, history, parent)
     for change in history.changes(parent, commit.sha):
         names = [name for name in (change.old, change.new) if name]
         if any(layout.kind_of(name) in KEPT or layout.name_of(name) == layout.PURGE_LOG for name in names):
@@ -93,7 +109,7 @@ def _deleted(work: _Undoing, change: Rename) -> None:
     """The run deleted the file: it comes back, unless another stands there now."""
     was, now = work.history.blob(change.old_oid), work.draft.get(change.old)
     if now is None and work.draft.free(change.old):
-        work.draft.create(change.old, was)
+        work.draft.create(change.old, was, work.mode(change.old))
         work.restored.append(change.old)
     elif now is None:
         work.conflict(change.old, b"", was, "the name is taken")
@@ -104,6 +120,8 @@ def _deleted(work: _Undoing, change: Rename) -> None:
 def _edited(work: _Undoing, change: Rename) -> None:
     path = change.old
     was, became = work.history.blob(change.old_oid), work.history.blob(change.new_oid)
+    if layout.kind_of(path) is Kind.BOOT and boot.strip(was) == boot.strip(became):
+        return  # nothing but the generated block
     now = work.draft.get(path)
     if now is None:
         work.kept.append(path)  # deleted since: the later decision stands

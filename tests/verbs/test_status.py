@@ -1,4 +1,4 @@
-"""`status` looks live: every code is produced, with a path and with what to do; it never claims clean when it is not."""
+"""`status` looks live: every code is produced, with a path and what to do; it never claims clean when it is not."""
 
 import json
 import os
