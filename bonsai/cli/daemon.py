@@ -4,11 +4,11 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing, contextmanager
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -41,17 +41,18 @@ def watch(door: Door, folders: tuple[str, ...], log_file: str | None) -> int:
     from bonsai.watch import watch as run
 
     roots = [native(folder) for folder in folders] or [door.start()]
-    say = _teller(door.json, log_file)
-    try:
-        return run(roots, agent=door.agent, log=say)
-    except BonsaiError as error:
-        if log_file:
-            say(f"ended: {error}")
-        raise
+    with _teller(door.json, log_file) as say:
+        try:
+            return run(roots, agent=door.agent, log=say)
+        except BonsaiError as error:
+            if log_file:
+                say(f"ended: {error}")
+            raise
 
 
-def _teller(as_json: bool, log_file: str | None) -> Any:
-    """What takes the lines of a daemon: the log file, else the terminal."""
+@contextmanager
+def _teller(as_json: bool, log_file: str | None) -> Iterator[Callable[[str], None]]:
+    """What takes the lines of a daemon: the log file, else the terminal. Raises OSError, Refused."""
     from bonsai.adapters import clock
 
     def stamp() -> str:
@@ -60,11 +61,12 @@ def _teller(as_json: bool, log_file: str | None) -> Any:
     if log_file:
         from bonsai.adapters.log_file import LogFile
 
-        file = LogFile(native(log_file))
-        return lambda words: file.line(f"{stamp()}  {_flat(words)}")
-    if as_json:
-        return lambda words: screen.write_json({"time": stamp(), "message": words}, indent=None)
-    return lambda words: screen.say([f"{stamp()}  {_flat(words)}"])
+        with closing(LogFile(native(log_file))) as file:
+            yield lambda words: file.line(f"{stamp()}  {_flat(words)}")
+    elif as_json:
+        yield lambda words: screen.write_json({"time": stamp(), "message": words}, indent=None)
+    else:
+        yield lambda words: screen.say([f"{stamp()}  {_flat(words)}"])
 
 
 def _flat(words: str) -> str:

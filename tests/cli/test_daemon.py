@@ -44,16 +44,14 @@ if words[0] == "stop" and pid.exists():
 class Machine:
     """A person's home with workspaces in it, and what they type."""
 
-    def __init__(self, home: Path) -> None:
-        self.home = home
+    def __init__(self, home: Path, patch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
+        self.home, self._capfd = home, capfd
         (home / "bin").mkdir(parents=True)
         (home / "bin/systemctl").write_text(SYSTEMCTL)
         (home / "bin/systemctl").chmod(0o755)
-        self.environment = {
-            **os.environ,
-            "HOME": str(home),
-            "PATH": f"{home}/bin:{os.environ['PATH']}",
-        }
+        patch.setenv("HOME", str(home))
+        patch.setenv("PATH", f"{home}/bin:{os.environ['PATH']}")
+        patch.chdir(home)
         self.workspaces: list[Path] = []
 
     def workspace(self, name: str) -> Path:
@@ -63,26 +61,24 @@ class Machine:
         return root
 
     def __call__(self, root: Path | None, *words: str, code: int | None = 0) -> str:
-        """Run a command; its stdout. With another exit code its stderr."""
-        where = ["-C", str(root)] if root else []
-        done = subprocess.run(
-            [*BONSAI, *where, *words], env=self.environment, cwd=self.home, capture_output=True, text=True, timeout=60
-        )
-        assert code is None or done.returncode == code, done.stdout + done.stderr
-        return done.stderr if code else done.stdout
+        """Run a command; its stdout, or with another exit code its stderr."""
+        out, err = self._run([*(["-C", str(root)] if root else []), *words], code)
+        return err if code else out
 
     def json(self, root: Path, *words: str, code: int | None = 0) -> dict[str, Any]:
-        done = subprocess.run(
-            [*BONSAI, "-C", str(root), *words, "--json"],
-            env=self.environment,
-            cwd=self.home,
-            capture_output=True,
-            text=True,
-            timeout=60,
-        )
-        assert code is None or done.returncode == code, done.stdout + done.stderr
-        found: dict[str, Any] = json.loads(done.stdout)
+        found: dict[str, Any] = json.loads(self._run(["-C", str(root), *words, "--json"], code)[0])
         return found
+
+    def _run(self, words: list[str], code: int | None) -> tuple[str, str]:
+        self._capfd.readouterr()
+        if {"start", "restart"} & set(words):  # its child is to outlive it
+            done = subprocess.run([*BONSAI, *words], capture_output=True, text=True, timeout=60)
+            got, out, err = done.returncode, done.stdout, done.stderr
+        else:
+            got = run(words)
+            out, err = self._capfd.readouterr()
+        assert code is None or got == code, out + err
+        return out, err
 
     @property
     def calls(self) -> list[str]:
@@ -99,8 +95,8 @@ class Machine:
 
 
 @pytest.fixture
-def machine(tmp_path: Path) -> Iterator[Machine]:
-    found = Machine(tmp_path / "home")
+def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Iterator[Machine]:
+    found = Machine(tmp_path / "home", monkeypatch, capfd)
     yield found
     found.clear_up()
 
@@ -196,25 +192,22 @@ def test_modules_in_the_current_folder_are_not_run(machine: Machine):
     root = machine.workspace("ws")
     for name in ("click", "bonsai", "watchdog"):
         (root / f"{name}.py").write_text(f"open({str(machine.home / 'canary')!r}, 'w')\n")
-    subprocess.run([*BONSAI, "daemon", "start"], env=machine.environment, cwd=root, check=True, capture_output=True)
+    subprocess.run([*BONSAI, "daemon", "start"], cwd=root, check=True, capture_output=True)
     assert machine.json(root, "daemon")["running"]
     assert not (machine.home / "canary").exists()
 
 
-def test_a_process_that_is_no_bonsai_is_never_ended(
-    machine: Machine, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-):
+def test_a_process_that_is_no_bonsai_is_never_ended(machine: Machine, monkeypatch: pytest.MonkeyPatch):
     root = machine.workspace("ws")
     monkeypatch.setattr(control, "PATIENCE", 0.5)
-    monkeypatch.setenv("HOME", str(machine.home))
     with subprocess.Popen(["sleep", "60"]) as stranger, open(root / ".bonsai/daemon.lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         (root / ".bonsai/daemon.json").write_text(json.dumps({"pid": stranger.pid, "state": "watching"}))
-        assert run(["-C", str(root), "daemon", "stop"]) == 77
-        assert f"process {stranger.pid} watches, but is no `bonsai watch`" in capfd.readouterr().err
+        said = machine(root, "daemon", "stop", code=77)
+        assert f"process {stranger.pid} watches, but is no `bonsai watch`" in said
         assert stranger.poll() is None
         fcntl.flock(lock, fcntl.LOCK_UN)
-        assert run(["-C", str(root), "daemon", "stop"]) == 0  # the file alone says nothing
+        machine(root, "daemon", "stop")  # the file alone says nothing
         assert stranger.poll() is None
         stranger.kill()
     (root / ".bonsai/daemon.json").unlink()
@@ -229,9 +222,7 @@ def foreground(machine: Machine) -> Iterator[Any]:
 
     def start(*words: str, **options: Any) -> subprocess.Popen[str]:
         streams: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **options}
-        process = subprocess.Popen(
-            [*BONSAI, *words], env=machine.environment, cwd=machine.home, text=True, stdin=subprocess.DEVNULL, **streams
-        )
+        process = subprocess.Popen([*BONSAI, *words], text=True, stdin=subprocess.DEVNULL, **streams)
         running.append(process)
         return process
 
@@ -394,16 +385,12 @@ def test_a_workspace_that_is_not_there_is_not_installed(machine: Machine):
     assert machine.units == []
 
 
-def test_a_service_that_does_not_come_up_is_told(
-    machine: Machine, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-):
+def test_a_service_that_does_not_come_up_is_told(machine: Machine, monkeypatch: pytest.MonkeyPatch):
     root = machine.workspace("ws")
     (machine.home / "bin/systemctl").write_text("#!/bin/sh\nexit 0\n")
     monkeypatch.setattr(control, "PATIENCE", 0.3)
-    for name in ("HOME", "PATH"):
-        monkeypatch.setenv(name, machine.environment[name])
-    assert run(["-C", str(root), "daemon", "install"]) == 69
-    assert f"{root}: the daemon does not start: nothing after 0.3 s" in capfd.readouterr().err
+    said = machine(root, "daemon", "install", code=69)
+    assert f"{root}: the daemon does not start: nothing after 0.3 s" in said
 
 
 def test_crontab_lines_name_this_workspace_and_this_bonsai(machine: Machine):
