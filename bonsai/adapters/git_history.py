@@ -294,7 +294,7 @@ class GitHistory:
 
     @contextmanager
     def _tidied(self) -> Iterator[None]:
-        """Clear up after a git that somebody killed (the kernel, for want of memory): its locks would stop all others."""
+        """Clear up after a git that somebody (the kernel, for want of memory) killed: its locks would stop all."""
         try:
             yield
         finally:

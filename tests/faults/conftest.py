@@ -1,11 +1,22 @@
 """What the suites of faults share."""
 
+from collections.abc import Callable, Iterator
+from functools import cache
+from pathlib import Path
+
 import harness
 import pytest
+from scenes import Scene, Stage
 
 
-@pytest.fixture(scope="module")
-def folder():
+@pytest.fixture(scope="session")
+def folder() -> Iterator[Path]:
     """A scratch folder for the workspaces that are broken."""
     with harness.scratch() as found:
         yield found
+
+
+@pytest.fixture(scope="session")
+def stage_of(folder: Path) -> Callable[[Scene], Stage]:
+    """The stage of a scene, built once."""
+    return cache(lambda scene: Stage(scene, folder))

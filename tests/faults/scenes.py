@@ -20,7 +20,7 @@ NOTES = {
     "MEMORY.md": "# Memory\n\nPREAMBLE-WORD\n\n## Pricing plans\n\n"
     "PRICING-WORD, see [alpha](memory/domains/general/alpha.md)\n\n## Deploy notes\n\nDEPLOY-WORD\n",
     f"{GENERAL}/alpha.md": "---\ntitle: Alpha\ncreated: 2025-01-01\n---\n# Alpha\n\nALPHA-WORD\n\n"
-    "See [beta](beta.md).\n",
+    "See [beta](beta.md).\n\none\n\ntwo\n\nthree\n",
     f"{GENERAL}/beta.md": "# Beta\n\nBETA-WORD\n\nSee [alpha](alpha.md) and [[gamma]].\n",
     f"{GENERAL}/gamma.md": "---\ncreated: 2025-01-01\n---\n# Gamma\n\nGAMMA-WORD\n",
     f"{GENERAL}/delta.md": "---\ncreated: 2025-01-01\n---\n# Delta\n\nDELTA-WORD\n",
@@ -132,6 +132,7 @@ class Stage:
         again = harness.run(scene.again(done))
         assert not again.bug and not again.code, str(again)
         self.whole = managed(done)
+        assert not scene.op or self.happened(done), "the verb did nothing"
         assert not harness.sound(done), harness.sound(done)
         shutil.rmtree(done)
         self.steps = self._count_steps()

@@ -2,12 +2,11 @@
 
 import errno
 import shutil
-from pathlib import Path
 
 import harness
 import pytest
 from harness import ERRNOS, Fault, Outcome
-from scenes import SCENES, Scene, Stage
+from scenes import SCENES, Scene
 
 POINTS = 14  # of each verb in the default run
 CODES = {69, 73, 74, 75, 77, 78}
@@ -17,8 +16,8 @@ FULL = {errno.ENOSPC, errno.EDQUOT}
 
 @pytest.mark.slow
 @pytest.mark.parametrize("scene", SCENES, ids=lambda scene: scene.name)
-def test_an_error_of_the_system_is_told_with_its_path_and_loses_nothing(scene: Scene, folder: Path):
-    stage = Stage(scene, folder)
+def test_an_error_of_the_system_is_told_with_its_path_and_loses_nothing(scene: Scene, stage_of):
+    stage = stage_of(scene)
     faults = []
     for number in ERRNOS:
         root = stage.copy()

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import harness
 import pytest
-from scenes import MANY, SCENES, Scene, Stage
+from scenes import MANY, SCENES, Scene
 
 POINTS = 20  # of each verb in the default run
 TWICE = ("migrate", "move", "apply", "undo", "init")  # whose recovery is killed too
@@ -14,8 +14,8 @@ TWICE = ("migrate", "move", "apply", "undo", "init")  # whose recovery is killed
 
 @pytest.mark.slow
 @pytest.mark.parametrize("scene", SCENES, ids=lambda scene: scene.name)
-def test_a_kill_at_any_step_loses_nothing_and_the_next_command_puts_it_right(scene: Scene, folder: Path):
-    stage = Stage(scene, folder)
+def test_a_kill_at_any_step_loses_nothing_and_the_next_command_puts_it_right(scene: Scene, stage_of):
+    stage = stage_of(scene)
     assert stage.steps > 20
 
     def kill(at: int) -> str:
@@ -36,8 +36,8 @@ def test_a_kill_at_any_step_loses_nothing_and_the_next_command_puts_it_right(sce
 
 @pytest.mark.slow
 @pytest.mark.parametrize("scene", [scene for scene in SCENES if scene.name in TWICE], ids=lambda scene: scene.name)
-def test_a_kill_of_the_recovery_loses_nothing_either(scene: Scene, folder: Path):
-    stage = Stage(scene, folder)
+def test_a_kill_of_the_recovery_loses_nothing_either(scene: Scene, stage_of):
+    stage = stage_of(scene)
     points = []
     for part in (0.6, 0.75, 0.9):  # of the way, where most has changed already
         broken = stage.copy()
@@ -65,8 +65,8 @@ def test_a_kill_of_the_recovery_loses_nothing_either(scene: Scene, folder: Path)
 
 
 @pytest.mark.slow
-def test_a_kill_while_git_is_told_of_many_files_stages_no_half_a_name(folder: Path):
-    stage = Stage(MANY, folder)
+def test_a_kill_while_git_is_told_of_many_files_stages_no_half_a_name(stage_of):
+    stage = stage_of(MANY)
     for at in range(1, 100):
         root = stage.copy()
         if not harness.run(MANY.call(root), kill_at=at, only="torn").killed:
