@@ -191,7 +191,8 @@ class Place:
         """Be the one daemon of this workspace. Raises Busy when there is another one."""
         ensure_private(self.root)
         try:
-            with WriterLock(f"{self._private}/daemon.lock", 0)():
+            # Not 0: whoever asks whether there is a daemon (`is_held`) has the lock for an instant.
+            with WriterLock(f"{self._private}/daemon.lock", 0.5)():
                 yield
         except Busy as error:
             if is_held(f"{self._private}/daemon.lock") and error.path == ".bonsai/lock":

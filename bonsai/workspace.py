@@ -230,6 +230,13 @@ class Workspace(Place):
             )
             return status.status(facts, self.settings, run.now)
 
+    def lag(self) -> int:
+        """Seconds that the oldest edit which may be committed has waited for it, 0 without one."""
+        with self._reading() as (run, _):
+            view = run.look()
+            rows = pending.sort_out(view, self._history, generated=True).rows if run.usable else view.pending()
+            return int(status.waiting(rows, time.time()))
+
     def _last_reindex(self) -> str:
         with suppress(NotFound, Refused, ValueError, AttributeError):
             return str(json.loads(self._store.read(self.tree.at("_meta.json"))).get("last_reindex") or "")

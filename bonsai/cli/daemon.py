@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import click
 
 from bonsai.cli import screen
-from bonsai.cli.door import Door, Verb, VerbGroup, door, native, utf8, verb
+from bonsai.cli.door import Door, Verb, VerbGroup, door, folders, native, utf8, verb
 from bonsai.errors import BadData, BonsaiError, Usage
 
 if TYPE_CHECKING:
@@ -29,10 +29,10 @@ FEW = 20  # lines of `daemon logs`
     """bonsai watch
     bonsai watch ~/wren ~/other --log ~/bonsai.log""",
 )
-@click.argument("folders", metavar="[DIR]...", nargs=-1)
+@click.argument("dirs", metavar="[DIR]...", nargs=-1, shell_complete=folders)
 @click.option("--log", "log_file", metavar="FILE", help="Write to this file, rotated at 1 MB, not to stderr.")
 @door
-def watch(door: Door, folders: tuple[str, ...], log_file: str | None) -> int:
+def watch(door: Door, dirs: tuple[str, ...], log_file: str | None) -> int:
     """Commit what is saved, within seconds, until stopped (^C, SIGTERM).
 
     Watches the workspace, or several. One line a commit; with --json each is an object on stdout. `bonsai daemon` runs
@@ -40,7 +40,7 @@ def watch(door: Door, folders: tuple[str, ...], log_file: str | None) -> int:
     """
     from bonsai.watch import watch as run
 
-    roots = [native(folder) for folder in folders] or [door.start()]
+    roots = [native(folder) for folder in dirs] or [door.start()]
     with _teller(door.json, log_file) as say:
         try:
             return run(roots, agent=door.agent, log=say)
@@ -134,6 +134,7 @@ def _status(door: Door) -> int:
 
     with door.workspace() as workspace, _control(door) as control:
         report, root = workspace.daemon(), workspace.root
+        report.lag_seconds = workspace.lag() if report.running else 0
     service = control.service.file if control.service else None
     answer = {**as_json(report), "workspaces": control.workspaces, "service": service, "log": control.log}
     lines = render_daemon.status(report, root, service, control.log)
@@ -166,10 +167,10 @@ def logs(door: Door, count: int, follow: bool) -> int:
     cls=Verb,
     examples="bonsai daemon install\nbonsai daemon install ~/wren ~/other\nbonsai daemon install --no-start",
 )
-@click.argument("folders", metavar="[DIR]...", nargs=-1)
+@click.argument("dirs", metavar="[DIR]...", nargs=-1, shell_complete=folders)
 @click.option("--no-start", is_flag=True, help="Only write the file.")
 @door
-def install(door: Door, folders: tuple[str, ...], no_start: bool) -> int:
+def install(door: Door, dirs: tuple[str, ...], no_start: bool) -> int:
     """Make it a service that starts when you log in: a systemd user unit, or a launchd agent.
 
     Without DIR for this workspace (and those that its service watches already), else one service for all of these.
@@ -182,8 +183,8 @@ def install(door: Door, folders: tuple[str, ...], no_start: bool) -> int:
             screen.write(render_daemon.written(utf8(file), text))
 
     with ExitStack() as stack:
-        if folders:
-            roots = [native(folder) for folder in folders]
+        if dirs:
+            roots = [native(folder) for folder in dirs]
         else:
             roots = stack.enter_context(_control(door)).workspaces
         spaces = [stack.enter_context(Workspace.open(root, agent=door.agent)) for root in roots]

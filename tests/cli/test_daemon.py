@@ -402,3 +402,18 @@ def test_crontab_lines_name_this_workspace_and_this_bonsai(machine: Machine):
     jobs = re.findall(r"^[\d*/]+ \S+ \S+ \S+ \S+ +bonsai (.*)$", text, re.M)
     assert jobs == ["commit", "status", "purge", "reflect"]
     assert machine.json(root, "daemon", "crontab") == {"crontab": text}
+
+
+def test_status_tells_how_long_an_edit_waits(machine: Machine):
+    root = machine.workspace("ws")
+    save(root, "old\n")
+    machine(root, "daemon", "start")
+    (root / ".git/MERGE_HEAD").write_text(f"{head(root)}\n")  # nothing may be committed now
+    save(root, "new\n")
+    os.utime(root / "memory/domains/general/a.md", (time.time(), time.time()))
+    found = wait_for(lambda: (said := machine.json(root, "daemon"))["paused"] and said["lag_seconds"] > 1 and said)
+    assert found["lag_seconds"] < 60
+    said = machine(root, "daemon", "status")
+    assert "\nPaused:      " in said and re.search(r"\nLag:         an edit waits for \d+ s\n", said)
+    (root / ".git/MERGE_HEAD").unlink()
+    wait_for(lambda: machine.json(root, "daemon")["lag_seconds"] == 0)
