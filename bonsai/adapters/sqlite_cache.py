@@ -28,6 +28,7 @@ _TABLES = (
     "CREATE TABLE meta (name BLOB PRIMARY KEY, data BLOB NOT NULL, sum INTEGER NOT NULL) WITHOUT ROWID",
 )
 _NO_STAT, _NO_SUMMARY = [None] * 5, [None] * 12
+_CHUNK = 500  # lines that are parsed at once
 _PATIENCE = 1.0  # seconds to wait for another process's transaction
 #: The file may be sound, but cannot be used now: locked, read-only, no rights, disk full or failing.
 _NOT_NOW = {
@@ -285,7 +286,7 @@ def _packed(row: Row) -> tuple[bytes, bytes, int]:
     return _signed(row.path, record)
 
 
-def _rows(records: list[list[Any]]) -> dict[str, Row]:
+def _rows(records: Iterable[list[Any]]) -> dict[str, Row]:
     """What `_packed` packed. Written out in one loop: it runs for ten thousand notes at every start."""
     rows = {}
     for path, size, mtime, ctime, inode, mode, blob, head, head_mode, title, *rest in records:
@@ -307,9 +308,9 @@ def _read(db: sqlite3.Connection) -> Snapshot:
     gc.disable()
     try:
         db.execute("BEGIN")
-        rows, meta = _rows(_records(db, "rows")), _records(db, "meta")
+        found = Snapshot(_rows(_records(db, "rows")), dict(_records(db, "meta")))
         db.execute("COMMIT")
-        return Snapshot(rows, dict(meta))
+        return found
     except (ValueError, TypeError) as error:
         raise _Damaged(f"a row is not what it should be: {error}") from error
     finally:
@@ -319,10 +320,11 @@ def _read(db: sqlite3.Connection) -> Snapshot:
             gc.enable()
 
 
-def _records(db: sqlite3.Connection, table: str) -> list[list[Any]]:
-    lines = db.execute(f"SELECT data, sum FROM {table}").fetchall()
-    for data, checksum in lines:
-        if zlib.crc32(data) != checksum:
-            raise _Damaged("a row is not what was written")
-    records: list[list[Any]] = json.loads(b"[%b]" % b",".join([data for data, _ in lines]))
-    return records
+def _records(db: sqlite3.Connection, table: str) -> Iterator[list[Any]]:
+    """The records, parsed some hundred lines at a time: all at once would double the memory of a daemon for good."""
+    cursor = db.execute(f"SELECT data, sum FROM {table}")
+    while lines := cursor.fetchmany(_CHUNK):
+        for data, checksum in lines:
+            if zlib.crc32(data) != checksum:
+                raise _Damaged("a row is not what was written")
+        yield from json.loads(b"[%b]" % b",".join([data for data, _ in lines]))

@@ -16,7 +16,7 @@ from bonsai.ports import Cache, History, NoteStore, Snapshot
 #: A file that changed less than this before the look may change again without its times telling (coarse clocks).
 RACY_NS = 50_000_000
 NAME_CODES = frozenset({"case-clash", "conflict-copy", "broken-link"})
-KEEP_FRESH = 64 * 1024 * 1024  # bytes: what a look reads is kept for the commit up to here
+KEEP_FRESH = 1024 * 1024  # bytes: what a look reads is kept for the commit up to here; a daemon never gets rid of it
 
 
 class Look:
@@ -193,6 +193,7 @@ class Look:
             view.unread.add(path)
             return False
         blob = self._history.blob_id(data)
+        path, blob = row.path, row.head if blob == row.head else blob  # not two equal texts for each of 10,000 notes
         if max(stat.ctime_ns, stat.mtime_ns) > self._instant - RACY_NS:
             stat = stat._replace(ctime_ns=0)  # so fresh that a later write could look the same: read again next time
         if blob == row.blob and not new and row.summary is not None:
