@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from filelock import BaseFileLock
 
 _GUARD = threading.Lock()
-_SHARED: "dict[str, tuple[threading.RLock, BaseFileLock]]" = {}
+_SHARED: "dict[tuple[int, str], tuple[threading.RLock, BaseFileLock]]" = {}
 
 
 class WriterLock:
@@ -74,10 +74,11 @@ def _shared(path: str) -> "tuple[threading.RLock, BaseFileLock]":
     """
     from filelock import FileLock
 
+    key = (os.getpid(), path)  # a forked child has nothing of its parent's locks
     with _GUARD:
-        if path not in _SHARED:
-            _SHARED[path] = (threading.RLock(), FileLock(path, mode=0o600, thread_local=False))
-        return _SHARED[path]
+        if key not in _SHARED:
+            _SHARED[key] = (threading.RLock(), FileLock(path, mode=0o600, thread_local=False))
+        return _SHARED[key]
 
 
 def _busy(wait: float) -> Busy:
