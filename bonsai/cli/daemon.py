@@ -33,14 +33,14 @@ FEW = 20  # lines of `daemon logs`
 @click.option("--log", "log_file", metavar="FILE", help="Write to this file, rotated at 1 MB, not to stderr.")
 @door
 def watch(door: Door, dirs: tuple[str, ...], log_file: str | None) -> int:
-    """Commit what is saved, within seconds, until stopped (^C, SIGTERM).
+    """Commit each edit within seconds.
 
-    Watches the workspace, or several. One line a commit; with --json each is an object on stdout. `bonsai daemon` runs
+    Watches the workspace, or several, until ^C or SIGTERM. One line a commit; with --json each is an object on stdout. `bonsai daemon` runs
     the same in the background.
     """
     from bonsai.watch import watch as run
 
-    roots = [native(folder) for folder in dirs] or [door.start()]
+    roots = list(dict.fromkeys(os.path.realpath(native(folder)) for folder in dirs)) or [door.start()]
     with _teller(door.json, log_file) as say:
         try:
             return run(roots, agent=door.agent, log=say)
@@ -83,7 +83,10 @@ def _flat(words: str) -> str:
 @click.pass_context
 @door
 def daemon(door: Door, context: click.Context) -> int:
-    """Run `bonsai watch` in the background, or as a service; alone it tells how it is."""
+    """Run `watch` in the background.
+
+    By itself, or as a service that starts when you log in. Without a command it is `daemon status`.
+    """
     return 0 if context.invoked_subcommand else _status(door)
 
 
