@@ -225,9 +225,12 @@ def undo(report: UndoReport) -> Lines:
             yield "--- as the undo would have it"
             yield from item.wanted.splitlines()
         return
-    yield f"Undone: {report.undone}" if report.undone else "Nothing to undo."
+    if report.kept and not report.restored:
+        yield f"Nothing of {report.undone} could be taken back."
+    else:
+        yield f"Undone: {report.undone}" if report.undone else "Nothing to undo."
     yield from (f"  {flat(path)}" for path in report.restored)
-    yield from (f"  {flat(path)} stays: it was edited later" for path in report.kept)
+    yield from (f"  {flat(path)} stays as it is: it was edited, moved or deleted later" for path in report.kept)
     yield from _committed(report.commit)
 
 
