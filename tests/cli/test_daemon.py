@@ -172,7 +172,7 @@ def test_after_a_kill_status_says_so_and_a_start_puts_it_right(machine: Machine)
     root = machine.workspace("ws")
     pid = machine.json(root, "daemon", "start")["pid"]
     os.kill(pid, signal.SIGKILL)
-    wait_for(lambda: not alive(pid))
+    wait_for(lambda: not machine.json(root, "daemon", code=None)["running"])
     assert machine(root, "daemon", code=None).startswith("not running, and not stopped by anybody\n")
     assert machine(root, "daemon", "stop") == "It was not running.\n"
     assert machine.json(root, "daemon", "start")["pid"] != pid
