@@ -261,9 +261,11 @@ def _ignore_all(folder: int) -> None:
     with suppress(FileNotFoundError):
         if os.stat(b".gitignore", dir_fd=folder, follow_symlinks=False).st_size:
             return
+    displaced.sweep(folder)  # a kill in the lines below left something
     temp = temp_name()
     os.close(write_new(folder, temp, b"*\n", 0o600))
-    os.rename(temp, b".gitignore", src_dir_fd=folder, dst_dir_fd=folder)
+    with suppress(FileNotFoundError):  # swept by another bonsai that starts right now, which writes the same
+        os.rename(temp, b".gitignore", src_dir_fd=folder, dst_dir_fd=folder)
 
 
 def _is_workspace(folder: str) -> bool:
