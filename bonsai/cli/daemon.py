@@ -35,8 +35,8 @@ FEW = 20  # lines of `daemon logs`
 def watch(door: Door, dirs: tuple[str, ...], log_file: str | None) -> int:
     """Commit each edit within seconds.
 
-    Watches the workspace, or several, until ^C or SIGTERM. One line a commit; with --json each is an object on stdout. `bonsai daemon` runs
-    the same in the background.
+    Watches the workspace, or several, until ^C or SIGTERM. One line a commit; with --json each is an object on stdout.
+    `bonsai daemon` runs the same in the background.
     """
     from bonsai.watch import watch as run
 
