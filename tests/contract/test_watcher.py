@@ -499,7 +499,7 @@ def test_the_workspace_moved_away_and_back(
 ) -> None:
     monkeypatch.setattr(watcher, "CHECK", 60.0)
     threading.Timer(0.2, root.rename, [tmp_path / "away"]).start()  # while somebody waits
-    lost(watch)
+    assert "moved" in watch.wait(SOON).lost
     assert watch.mode != "events"
     monkeypatch.setattr(watcher, "CHECK", 0.1)
     (tmp_path / "away").rename(root)
