@@ -52,6 +52,17 @@ class Commands(click.Group):
         found: click.Command = getattr(import_module(f"bonsai.cli.{COMMANDS[name]}"), name)
         return found
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command; a slip of the fingers is answered with the name that was meant."""
+        if self.get_command(ctx, args[0]) is None:
+            from difflib import get_close_matches
+
+            for meant in get_close_matches(args[0], COMMANDS, n=1):
+                ctx.fail(f"No such command '{args[0]}'. Did you mean '{meant}'?")
+        return super().resolve_command(ctx, args)
+
 
 @click.group(
     cls=Commands,
@@ -95,7 +106,8 @@ def run(arguments: Sequence[str]) -> int:
 
 def _usage(error: click.UsageError) -> Usage:
     command = error.ctx.command_path if error.ctx else "bonsai"
-    return Usage(error.format_message(), hint=f"`{command} --help` shows what it takes.")
+    words = " ".join(error.format_message().split())  # click puts choices on lines of their own
+    return Usage(words, hint=f"`{command} --help` shows what it takes.")
 
 
 def _io(error: OSError) -> IoFailed:

@@ -335,6 +335,13 @@ def test_nobody_is_asked_without_a_terminal(workspace: type[Workspace]) -> None:
     assert workspace.calls[-1] == ("migrate", (), {"keep": [], "dry_run": False})
 
 
+def test_a_slip_of_the_fingers_is_answered_with_the_command(capfd: pytest.CaptureFixture[str]) -> None:
+    assert run(["statsu"]) == 64
+    assert "Did you mean 'status'?" in capfd.readouterr().err
+    assert run(["frobnicate"]) == 64
+    assert "Did you mean" not in capfd.readouterr().err
+
+
 def test_daily_takes_its_text_without_add(workspace: type[Workspace]) -> None:
     Workspace.answer.report = reports.DailyReport("memory/daily/2026-03-15.md", "x\n", None)
     for words in (["Called", "the plumber."], ["add", "Called the plumber."], ["Called the plumber.", "--json"]):
