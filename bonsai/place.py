@@ -5,6 +5,7 @@ import os
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from datetime import datetime
 from importlib import resources
 from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
@@ -16,6 +17,7 @@ from bonsai.adapters.git_history import GitHistory
 from bonsai.adapters.journal import FileJournal
 from bonsai.adapters.lock import WriterLock, is_held
 from bonsai.adapters.sqlite_cache import SqliteCache
+from bonsai.commits import Outside
 from bonsai.errors import BonsaiError, Busy, IoFailed, NotFound, Refused
 from bonsai.notes import layout, taxonomy
 from bonsai.notes.change import Plan
@@ -24,7 +26,7 @@ from bonsai.notes.layout import Tree
 from bonsai.notes.view import View
 from bonsai.passes.reports import DaemonReport
 from bonsai.ports import Author
-from bonsai.run import Outside, Run
+from bonsai.run import Run
 
 
 class Committed(Protocol):
@@ -117,14 +119,17 @@ class Place:
         return next((path for path in candidates if self._store.exists(path)), None) or self._spelled(candidates)
 
     def _spelled(self, candidates: list[str]) -> str:
-        """The spelling on disk of a name that is typed in another Unicode form, else the likeliest candidate."""
-        for path in candidates:
-            wanted, folder = unicodedata.normalize("NFC", path), layout.folder_of(path)
-            if folder and self._store.exists(folder):
-                for entry in self._store.scan(folder):
-                    if unicodedata.normalize("NFC", entry.path) == wanted:
-                        return entry.path
-        return next((path for path in candidates if path.startswith(("memory/", "MEMORY"))), candidates[0])
+        """The spelling on disk of a file or folder that is typed in another Unicode form, else the likeliest name."""
+        if not all(map(str.isascii, candidates)):
+            for entry in self._store.scan():
+                parts = entry.path.split("/")
+                for path in candidates:
+                    found = "/".join(parts[: path.count("/") + 1])
+                    if unicodedata.normalize("NFC", found) == unicodedata.normalize("NFC", path):
+                        return found
+        ours = [path for path in candidates if path.startswith(("memory/", "MEMORY"))]
+        # `memory/x.md`, typed inside memory/, is the workspace's: nobody means memory/memory/x.md
+        return min(ours, key=lambda path: path.startswith("memory/memory/"), default=candidates[0])
 
     def _settings(self) -> config.Settings:
         with suppress(NotFound):
@@ -147,12 +152,24 @@ class Place:
 
     # -- the one way to change notes -------------------------------------------------------------------
 
-    def _run(self, make: Callable[[Run, View, Draft], tuple[Plan, Report]]) -> Report:
-        """Look, commit pending edits by themselves, plan, carry out: one commit, or nothing at all."""
+    @contextmanager
+    def _writing(self, usable: bool = True, actor: str = "") -> Iterator[Run]:
+        """A run that holds the lock. See `Run.writing`."""
         ensure_private(self.root)
-        with Run.writing(self._outside) as run:
+        outside = replace(self._outside, actor=actor) if actor else self._outside
+        with Run.writing(outside, usable) as run:
+            yield run
+
+    def _run(
+        self, make: Callable[[Run, View, Draft], tuple[Plan, Report]], *, actor: str = "", forgive: bool = False
+    ) -> Report:
+        """Look, commit pending edits by themselves, plan, carry out: one commit, or nothing at all.
+
+        `forgive`: many notes that are gone at once do not stop it, since it may bring them back.
+        """
+        with self._writing(actor=actor) as run:
             run.look()
-            run.commit_edits()
+            run.commit_edits(forgive)
             plan, report = make(run, run.view, run.draft())
             report.commit = run.carry_out(plan)
             run.save()
@@ -163,12 +180,13 @@ class Place:
         """A look that changes nothing; what it learnt is kept when nobody else is at work."""
         state = self._history.state()
         run = Run(self._outside)
-        run.usable = state.exists and state.blocked != "unusable"
+        run.usable = state.exists and state.blocked not in ("unusable", "bare")
+        run.calm = state.exists and state.blocked is None
         try:
             ensure_private(self.root)
             lock = self._outside.lock(0)
             lock.__enter__()
-        except (Busy, OSError, Refused):
+        except (Busy, IoFailed, OSError, Refused):  # IoFailed: a file system that is mounted for reading
             run.writer = False
             yield run, False
             return
@@ -241,7 +259,7 @@ class Place:
 
     def _json(self, path: str) -> dict[str, Any]:
         """A state file of ours, empty where it is missing or damaged."""
-        with suppress(BonsaiError, ValueError):
+        with suppress(BonsaiError, ValueError, RecursionError):
             found = json.loads(self._store.read(path))
             return found if isinstance(found, dict) else {}
         return {}

@@ -1,60 +1,34 @@
 """One run: the engine under every verb. Looks, commits edits, carries out a plan whole or not at all, recovers."""
 
 import json
-import secrets
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
-from datetime import datetime
-from typing import Any
+from dataclasses import replace
 
-from bonsai.config import Settings
-from bonsai.errors import BonsaiError, Busy, Misconfigured, NotFound, Refused
+from bonsai.commits import Commits, Outside, late_paths, remember_late
+from bonsai.errors import Busy, Misconfigured, NotFound, Refused
 from bonsai.notes import layout
-from bonsai.notes.change import PathTime, Plan, Row
+from bonsai.notes.change import PathTime, Plan, Row, Stat
 from bonsai.notes.draft import FILE, Draft
 from bonsai.notes.layout import Kind, Tree
-from bonsai.notes.problem import Problem
-from bonsai.notes.view import View
+from bonsai.notes.summary import summarise
+from bonsai.notes.view import EVERYTHING, View, touch
 from bonsai.passes import pending, reindex
 from bonsai.passes.look import Look
-from bonsai.passes.recover import changes, recover, take_back, unlock
-from bonsai.ports import Author, Blob, Cache, FileChange, History, Journal, Lock, NoteStore
-
-TRIES = 8  # of a commit, when somebody else moves HEAD at the same time
+from bonsai.passes.recover import recover, unlock
 
 
-@dataclass(frozen=True)
-class Outside:
-    """The adapters of one workspace, and who is at work."""
-
-    store: NoteStore
-    cache: Cache
-    history: History
-    journal: Journal
-    lock: Lock
-    settings: Settings
-    clock: Callable[[], datetime]
-    ignore_text: str  # the lines of memory/.gitignore
-    actor: str = "human"
-    session: str = ""
-    author: Author = field(default_factory=Author)
-    progress: Callable[[str, int, int], None] | None = None
-
-
-class Run:
+class Run(Commits):
     """What happens between taking the writer lock and giving it back."""
 
     usable = True  # whether git can be asked at all
+    calm = True  # whether git is in the middle of nothing, so that its index may be brought in line
     writer = True  # whether the lock is held, so that leftovers may be cleared up
 
     def __init__(self, outside: Outside) -> None:
-        self.out = outside
-        self.now = outside.clock()
-        self.id = secrets.token_hex(6)
-        self._look = Look(outside.store, outside.cache, outside.history, time.time_ns())
-        self.view = View({}, "")
+        super().__init__(outside)
+        self._only: Sequence[str] | None = None
         self.kept_back: set[str] = set()  # pending, and may not be committed
 
     # -- starting --------------------------------------------------------------------------------------
@@ -79,24 +53,23 @@ class Run:
                     path=outside.store.root,
                     hint="Finish or abort it with git, then try again.",
                 )
-            if state.blocked is None:
-                behind = recover(outside.store, outside.history, outside.journal)
-                if behind:
-                    outside.cache.save((), (), {"unrefreshed": json.dumps(behind)})
-                    outside.journal.done()
+            if state.blocked is None and outside.journal.pending() is not None:
+                remember_late(outside.store, recover(outside.store, outside.history, outside.journal))
+                outside.journal.done()
             run = cls(outside)
-            run.usable = state.blocked is None
+            run.usable = run.calm = state.blocked is None
             yield run
 
     def look(self, only: Sequence[str] | None = None, full: bool = False) -> View:
         """Look at the tree; what a killed run left is put back first."""
+        self._only = only
         head = None if self.usable else ""
         self.view = self._look.view(only, full, head)
         if self.view.leftovers and self.writer:
             self.out.store.sweep()
-            self._look = Look(self.out.store, self.out.cache, self.out.history, time.time_ns())
+            self._look = Look(self.out.store, self.out.cache, self.out.history, time.time_ns(), self.out.progress)
             self.view = self._look.view(only, full, head)
-        if self.usable and self.writer and self._look.recall("unrefreshed") not in ("", "[]"):
+        if self.calm and self.writer and late_paths(self.out.store):
             self._refresh({})  # the index was locked, or the run killed, when its commit was made
         return self.view
 
@@ -133,6 +106,7 @@ class Run:
                         memo[path] = store.read(path)
             return memo[path]
 
+        self._find_private()
         trees = list(dict.fromkeys([*view.trees(), *agents]))
         if view.dirty or not all(reindex.is_complete(view, store, tree) for tree in trees):
             for tree in trees:
@@ -147,6 +121,44 @@ class Run:
             view.dirty = {layout.folder_of(path) or layout.MEMORY for path in odd}
             self._look.note(last_reindex=self.now_iso)
         return committed
+
+    def imagined(self, plan: Plan, tree: Tree) -> bytes:
+        """The boot file as it would be once a plan were carried out; nothing is written."""
+        rows = dict(self.view.rows)
+        for put in plan.puts:
+            if layout.kind_of(put.path) is Kind.NOTE:
+                summary = summarise(put.path, put.data, len(put.data))
+                rows[put.path] = Row(put.path, Stat(len(put.data), 0, 0, 0, put.mode), "new", summary=summary)
+        for drop in plan.drops:
+            rows.pop(drop.path, None)
+        view = replace(self.view, rows=rows, memo={}, dirty={EVERYTHING}, fresh={})
+        puts = {put.path: put.data for put in plan.puts}
+
+        def read(path: str) -> bytes | None:
+            with suppress(NotFound, Refused):
+                return puts[path] if path in puts else self.out.store.read(path)
+            return None
+
+        out = reindex.render(
+            view, reindex.shape(view, tree), read, self.out.settings, self.now_iso, 0, self.out.ignore_text
+        )
+        return out.get(tree.boot) or read(tree.boot) or b""
+
+    def _find_private(self) -> None:
+        """Which notes may not be committed: their text must not come into git through an index either."""
+        view, history = self.view, self.out.history
+        if not self.usable:
+            return
+        known: set[str] = set(json.loads(self._look.recall("private") or "[]"))
+        looked = view.rows.values() if self._only is None else map(view.rows.get, {*self._only, *known})
+        notes = [row for row in looked if row is not None and row.summary is not None and row.stat is not None]
+        new = [row.path for row in notes if not row.head]
+        private = (history.ignored(new) if new else set()) | history.filtered([row.path for row in notes])
+        for path in private ^ known:
+            touch(view, path)
+        view.private = private
+        if private != known:
+            self._look.note(private=json.dumps(sorted(private)))
 
     def _known_violations(self) -> int:
         with suppress(ValueError):
@@ -169,10 +181,17 @@ class Run:
 
     # -- committing ------------------------------------------------------------------------------------
 
-    def commit_edits(self) -> str | None:
-        """Commit the person's pending edits by themselves, so that old bytes are in HEAD; what may not be is held."""
-        pending.require_no_accident(self.view, float(self.out.settings["commit", "max_deleted"]))
+    def commit_edits(self, forgive: bool = False) -> str | None:
+        """Commit the person's pending edits by themselves, so that old bytes are in HEAD; what may not be is held.
+
+        Raises Refused when too many notes are gone at once; `forgive`: leaves all deletions alone instead.
+        """
+        share = float(self.out.settings["commit", "max_deleted"])
+        if not forgive:
+            pending.require_no_accident(self.view, share)
         found = pending.sort_out(self.view, self.out.history, generated=False)
+        if forgive and pending.vanished(self.view, share):
+            found.rows = [row for row in found.rows if row.stat is not None]
         self.kept_back = {*found.held, *(item.path for item in found.problems)}
         if not found.rows:
             return None
@@ -182,99 +201,6 @@ class Run:
         return edit.commit_rows(
             found.rows, "edit", f"edit: {layout.listed([row.path for row in found.rows])}", pending.describe(found.rows)
         )
-
-    def commit_rows(
-        self, rows: Sequence[Row], op: str, subject: str, body: str = "", trailers: dict[str, str] | None = None
-    ) -> str | None:
-        """Make one commit of these rows; None when HEAD has them already. Raises Busy when HEAD keeps moving."""
-        if not rows:
-            return None
-        intent = self._intent(op, [row.path for row in rows])
-        self.out.journal.begin(intent)
-        try:
-            return self._commit(rows, self._message(op, subject, body, trailers or {}))
-        except BaseException:
-            self._abandon(intent, {})
-            raise
-
-    def _commit(self, rows: Sequence[Row], message: str) -> str | None:
-        history, view, paths = self.out.history, self.view, [row.path for row in rows]
-        for attempt in range(TRIES):
-            rows = [row for path in paths if (row := view.rows.get(path)) and view.differs(row)]
-            if not rows:
-                self.out.journal.done()
-                return None
-            changes = [self._change(row) for row in rows]
-            rows = [view.rows[change.path] for change in changes]
-            try:
-                sha = history.commit(changes, message, view.head, self.out.author, self.now)
-                break
-            except BonsaiError as error:
-                sha = history.contains_run(self.id, view.head)  # git may have died after it had moved the branch
-                if sha:
-                    break
-                if not isinstance(error, Busy) or attempt == TRIES - 1:
-                    raise
-                head = history.head()
-                if head != view.head:
-                    self._look.head_moved(view, head)
-                else:
-                    time.sleep(0.05 * (attempt + 1))
-        self._look.committed(view, rows, sha)
-        self._refresh({row.path: self._blob(row.path) for row in rows})
-        with suppress(BonsaiError):  # it happened; the next run finds out as much
-            self.out.journal.done()
-        return sha
-
-    def _change(self, row: Row) -> FileChange:
-        """The bytes of a row, which are exactly those that its blob names."""
-        if row.stat is None:
-            return FileChange(row.path, None)
-        mode = row.head_mode or row.stat.mode
-        data = self.view.fresh.get(row.path)
-        if data is None or self.out.history.blob_id(data) != row.blob:
-            data = self.out.store.read(row.path)
-            if self.out.history.blob_id(data) != row.blob:  # saved again since the look: commit what stands there now
-                self._look.again(self.view, [row.path])
-                self.view.fresh[row.path] = data
-                self.view.rows[row.path].blob = self.out.history.blob_id(data)
-        return FileChange(row.path, data, mode)
-
-    def _blob(self, path: str) -> Blob | None:
-        row = self.view.rows.get(path)
-        return Blob(row.head_mode, row.head) if row and row.head else None
-
-    def _refresh(self, blobs: dict[str, Blob | None]) -> None:
-        """The person's index for the committed paths, and for those that it was locked for before."""
-        late: list[str] = json.loads(self._look.recall("unrefreshed") or "[]")
-        blobs = {**{path: self._blob(path) for path in late}, **blobs}
-        displaced = None  # the commit stands, whatever becomes of the index: the next run tries again
-        with suppress(BonsaiError):
-            displaced = self.out.history.refresh_index(blobs)
-            if displaced:
-                self.out.journal.done({"staged": displaced})
-        left = sorted(blobs) if displaced is None else []
-        if left != late:
-            self._look.note(unrefreshed=json.dumps(left))
-        if left:  # at once: a kill before the end of the run must not forget it
-            self.out.cache.save((), (), {"unrefreshed": json.dumps(left)})
-
-    def _message(self, op: str, subject: str, body: str, trailers: dict[str, str]) -> str:
-        lines = {"Bonsai-Op": op, "Bonsai-Actor": self.out.actor, "Bonsai-Run": self.id, **trailers}
-        if self.out.session:
-            lines["Bonsai-Session"] = self.out.session
-        tail = "\n".join(f"{key}: {_one_line(value)}" for key, value in lines.items())
-        return "\n\n".join(part for part in (_one_line(subject), body.strip(), tail) if part) + "\n"
-
-    def _intent(self, op: str, paths: Sequence[str], plan: Plan | None = None) -> dict[str, Any]:
-        return {
-            "run": self.id,
-            "op": op,
-            "time": time.time(),
-            "head": self.view.head,
-            "paths": list(paths),
-            **changes(plan or Plan(op, ""), self.out.history.blob_id),
-        }
 
     # -- carrying out a plan ---------------------------------------------------------------------------
 
@@ -286,6 +212,7 @@ class Run:
         if not plan.paths:
             return None
         self._may_commit(plan)
+        self._need_saved(plan)
         # What is new comes first: a text that moves from one file to others is never in none of them.
         plan = replace(plan, puts=tuple(sorted(plan.puts, key=lambda put: put.old is not None)))
         intent = self._intent(plan.op, plan.paths, plan)
@@ -304,14 +231,6 @@ class Run:
             olds = [put.old for put in plan.puts if put.old is not None] + [drop.old for drop in plan.drops]
             self._abandon(intent, {self.out.history.blob_id(old): old for old in olds})
             raise
-
-    def _abandon(self, intent: dict[str, Any], old: Mapping[str, bytes]) -> None:
-        """Take back what was done, unless the commit stands after all; what cannot be done now is for the next run."""
-        self.view.memo.clear()
-        with suppress(BonsaiError):
-            if not self.out.history.contains_run(self.id, intent["head"]):
-                take_back(self.out.store, self.out.history.blob_id, old.__getitem__, intent)
-                self.out.journal.done({"taken_back": self.id})
 
     def _committable(self, indexes: list[str]) -> set[str]:
         """Without those of folders that git ignores: an index tells what stands in notes that git must not see."""
@@ -334,6 +253,15 @@ class Run:
                     hint="`bonsai status` says why; correct that first.",
                 )
 
+    def _need_saved(self, plan: Plan) -> None:
+        """Nothing is overwritten or deleted that is not in HEAD, byte for byte. Raises Busy."""
+        olds = {put.path: put.old for put in plan.puts if put.old is not None} | {d.path: d.old for d in plan.drops}
+        for path, old in olds.items():
+            row = self.view.rows.get(path)
+            if row is None or self.out.history.blob_id(old) != row.head:
+                hint = "Run `bonsai commit`, then try again."
+                raise Busy("has bytes that are in no commit yet", path=path, hint=hint)
+
     def _apply(self, plan: Plan, made: list[str]) -> None:
         store = self.out.store
         for put in plan.puts:
@@ -347,28 +275,6 @@ class Run:
         for folder in sorted({layout.folder_of(drop.path) for drop in plan.drops}):
             store.prune(folder)
 
-    # -- ages ------------------------------------------------------------------------------------------
-
     def times(self) -> dict[str, PathTime]:
-        """Commit times of every path at HEAD, from the cache where it knows them."""
-        if not self.view.head or not self.usable:
-            return {}
-        known = json.loads(self._look.recall("times") or "{}")
-        base = self._look.recall("times_head")
-        if base == self.view.head:
-            return {path: PathTime(*pair) for path, pair in known.items()}
-        times = self.out.history.path_times({path: PathTime(*pair) for path, pair in known.items()}, base)
-        self._look.note(times=json.dumps(times), times_head=self.view.head)
-        return times
-
-    def problems(self) -> list[Problem]:
-        """What is wrong with names, links and notes on disk."""
-        found = list(self.view.problems)
-        for row in self.view.rows.values():
-            if row.summary is not None and row.stat is not None:
-                found += row.summary.problems
-        return found
-
-
-def _one_line(text: str) -> str:
-    return " ".join(text.split())
+        """Commit times of every path at HEAD."""
+        return self._look.times(self.view) if self.usable else {}

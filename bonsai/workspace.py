@@ -1,18 +1,16 @@
 """The public API: a workspace, and every verb on it. Builds the adapters, takes the lock, one commit a run."""
 
-import json
 import os
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import nullcontext, suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from bonsai.adapters import clock
 from bonsai.adapters.files import ensure_private
 from bonsai.errors import BadData, BonsaiError, IoFailed, NotFound, Refused
-from bonsai.notes import ages, boot, layout, review, taxonomy
+from bonsai.notes import ages, layout, review, taxonomy
 from bonsai.notes.change import Plan
 from bonsai.notes.draft import Draft
 from bonsai.notes.problem import problem
@@ -74,7 +72,7 @@ class Workspace(Place):
             if not self._history.state().exists:
                 self._history.create()
                 created.append(".git")
-            with Run.writing(self._outside) as run:
+            with self._writing() as run:
                 run.look()
                 run.commit_edits()
                 before = {path for path in run.view.rows if run.view.on_disk(path)}
@@ -97,24 +95,20 @@ class Workspace(Place):
         """Split MEMORY.md into domain notes; the original is kept byte for byte in memory/MEMORY.md.bak."""
 
         def plan(run: Run, view: View, draft: Draft) -> tuple[Plan, MigrateReport]:
-            found, report = migrate.draft(view, draft, self.tree, keep, clock.local(run.now).date())
-            report.dry_run = dry_run
-            return (Plan("migrate", "") if dry_run else found), report
+            return migrate.draft(view, draft, self.tree, keep, clock.local(run.now).date())
 
         if dry_run:
             with self._reading() as (run, _):
-                return plan(run, run.look(), run.draft())[1]
-        actor, self._outside = self._outside, replace(self._outside, actor=self._import_actor())
-        try:
-            report = self._run(plan)
-        finally:
-            self._outside = actor
+                view, drafted = run.look(), run.draft()
+                found, report = migrate.draft(view, drafted, self.tree, keep, clock.local(run.now).date())
+                report.dry_run, after = True, run.imagined(found, self.tree)
+                report.boot_tokens = Tokens(report.boot_tokens.before, status.boot_tokens(after))
+                return report
+        actor = "import" if self._outside.actor == "human" else ""
+        report = self._run(plan, actor=actor)
         with suppress(IoFailed):  # it is done, and must not be told as failed
             report.boot_tokens = Tokens(report.boot_tokens.before, status.boot_tokens(self._boot()))
         return report
-
-    def _import_actor(self) -> str:
-        return "import" if self._outside.actor == "human" else self._outside.actor
 
     def _boot(self) -> bytes:
         with suppress(NotFound, Refused):  # a symlink in its place is a problem of its own
@@ -123,8 +117,8 @@ class Workspace(Place):
 
     def move(self, file: str, domain: str) -> MoveReport:
         """Move a note to another domain; links to it keep working."""
-        to = taxonomy.domain_path(domain)
-        return self._run(lambda run, view, draft: move.move(view, draft, file, to))
+        taxonomy.domain_path(domain)  # refused before anything is done
+        return self._run(lambda run, view, draft: move.move(view, draft, file, domain))
 
     def reindex(self, *, check: bool = False, full: bool = False) -> ReindexReport:
         """Rebuild the indexes that differ; `check` writes nothing; `full` reads every note again."""
@@ -133,8 +127,7 @@ class Workspace(Place):
                 run.look(full=full)
                 changed = run.reindex(check=True)
                 return self._reindexed(run, changed, stale=bool(changed))
-        ensure_private(self.root)
-        with Run.writing(self._outside, usable=False) as run:
+        with self._writing(usable=False) as run:
             view = run.look(full=full)
             changed = run.reindex(agents=[self.tree], violations=lambda: self._violations(run))
             run.save()
@@ -150,7 +143,7 @@ class Workspace(Place):
         return count
 
     def _reindexed(self, run: Run, changed: list[str], stale: bool = False) -> ReindexReport:
-        return ReindexReport(*count(run.view, self.tree), changed, run.problems(), stale)
+        return ReindexReport(*count(run.view, self.tree), changed, run.view.all_problems(), stale)
 
     def commit(self, *paths: str, all_deletions: bool = False) -> CommitReport:
         """Commit pending hand edits with their indexes, all of them or those at (or below) `paths`."""
@@ -161,8 +154,7 @@ class Workspace(Place):
         return self._commit(paths, strict=False, all_deletions=False)
 
     def _commit(self, only: Sequence[str], *, strict: bool, all_deletions: bool) -> CommitReport:
-        ensure_private(self.root)
-        with Run.writing(self._outside) as run:
+        with self._writing() as run:
             view = run.look(only or None)
             if strict:
                 self._need(view, only)
@@ -196,10 +188,8 @@ class Workspace(Place):
             usable = run.usable
             found = pending.sort_out(view, self._history, generated=True) if usable else pending.Pending(view.pending())
             numbers = count(view, self.tree)
-            blank = (
-                [row for row in status.blank_candidates(view) if self._history.blob(row.head).strip()] if usable else []
-            )
-            problems = [*run.problems(), *found.problems]
+            blank = [row for row in status.blank_candidates(view) if usable and self._had_text(row.head)]
+            problems = [*run.view.all_problems(), *found.problems]
             if self._cache.rebuilt:
                 problems.append(
                     problem("cache-rebuilt", ".bonsai/cache", f"was rebuilt ({self._cache.rebuilt}): nothing to do")
@@ -222,7 +212,7 @@ class Workspace(Place):
                 emptied=[row.path for row in blank],
                 staging=self._store.exists(self.tree.at(STAGING)),
                 boot=self._boot(),
-                last_reindex=run.last_reindex or self._last_reindex(),
+                last_reindex=run.last_reindex or str(self._json(self.tree.at("_meta.json")).get("last_reindex") or ""),
                 notes=numbers.notes,
                 domains=numbers.domains,
                 tokens=numbers.tokens,
@@ -237,10 +227,10 @@ class Workspace(Place):
             rows = pending.sort_out(view, self._history, generated=True).rows if run.usable else view.pending()
             return int(status.waiting(rows, time.time()))
 
-    def _last_reindex(self) -> str:
-        with suppress(NotFound, Refused, ValueError, AttributeError):
-            return str(json.loads(self._store.read(self.tree.at("_meta.json"))).get("last_reindex") or "")
-        return ""
+    def _had_text(self, oid: str) -> bool:
+        with suppress(NotFound):  # an object that git has lost is for doctor to tell
+            return bool(self._history.blob(oid).strip())
+        return False
 
     def archive(self, *files: str, reason: str = "") -> ArchiveReport:
         """Put notes away: renamed to `__DELETE`, dated, purged after the grace period at the earliest."""
@@ -248,7 +238,7 @@ class Workspace(Place):
 
     def restore(self, path: str) -> RestoreReport:
         """Bring back an archive or a purged note, or with `PATH@REV` the exact bytes of a revision."""
-        return self._run(lambda run, view, draft: restore.restore(draft, self._history, path))
+        return self._run(lambda run, view, draft: restore.restore(draft, self._history, path), forgive=True)
 
     def purge(self, *, dry_run: bool = False, yes: bool = False) -> PurgeReport:
         """Delete archives whose grace period is over; each is logged and stays in git."""
@@ -284,7 +274,7 @@ class Workspace(Place):
         def plan(_: Run, view: View, draft: Draft) -> tuple[Plan, UndoReport]:
             return undo.undo(draft, self._history, undo.choose(self._history.log(), self._history, run))
 
-        return self._run(plan)
+        return self._run(plan, forgive=True)
 
     def daily_add(self, text: str) -> DailyReport:
         """Append an entry to today's daily note (the local day)."""
@@ -293,22 +283,24 @@ class Workspace(Place):
 
     def daily_show(self, day: str | None = None) -> DailyReport:
         """The daily note of a day (`YYYY-MM-DD`, default today)."""
-        when = daily.parse_day(day) if day else clock.local(clock.now()).date()
+        when = daily.parse_day(day) if day else clock.local(self.now()).date()
         path, text = daily.show(Draft(self._store.read, self._store.exists), self.tree, when)
         return DailyReport(path, text, None)
 
     # -- reflection ------------------------------------------------------------------------------------
 
     def reflect(self) -> ReflectReport:
-        """Stage what needs a decision in memory/_reflect_staging.json."""
-
-        ensure_private(self.root)
-        with Run.writing(self._outside) as run:
+        """Stage what needs a decision in memory/_reflect_staging.json; decisions that stand there already stay."""
+        path = self.tree.at(STAGING)
+        with self._writing() as run:
             run.look()
             candidates = reflect.stage(run.view, self.tree, run.times(), self.settings, run.now, self._store.read)
             run.reindex()
-            text = review.staging_json(candidates, run.now_iso)
-            self._store.generate(self.tree.at(STAGING), text.encode("utf-8", "replace"))
+            if candidates:
+                text = review.staging_json(candidates, run.now_iso, self._json(path))
+                self._store.generate(path, text.encode("utf-8", "replace"))
+            else:
+                self._store.discard(path)
             run.save()
             return ReflectReport(run.now_iso, candidates)
 
@@ -373,4 +365,4 @@ class Workspace(Place):
             with suppress(BonsaiError):  # one note that cannot be read is a problem of status, not of all others
                 yield row.path, view.fresh.get(row.path) or self._store.read(row.path, layout.MAX_PARSED)
         if view.on_disk(self.tree.boot):
-            yield self.tree.boot, boot.strip(self._boot())
+            yield self.tree.boot, self._boot()

@@ -19,9 +19,10 @@ ALLOWED = {
     "ports": ["notes", "errors"],
     "adapters": ["ports", "notes", "errors"],
     "passes": ["ports", "notes", "errors", "config"],
-    "run": ["passes", "ports", "notes", "errors", "config"],
-    "workspace": ["place", "run", "adapters", "passes", "ports", "notes", "errors", "config"],
-    "place": ["run", "adapters", "passes", "ports", "notes", "errors", "config"],
+    "commits": ["passes", "ports", "notes", "errors", "config"],
+    "run": ["commits", "passes", "ports", "notes", "errors", "config"],
+    "workspace": ["place", "run", "commits", "adapters", "passes", "ports", "notes", "errors", "config"],
+    "place": ["run", "commits", "adapters", "passes", "ports", "notes", "errors", "config"],
     "schedule": ["config"],
     "watch": ["workspace", "schedule", "errors"],
     "cli": [

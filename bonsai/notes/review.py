@@ -117,9 +117,17 @@ def guard(
     return None
 
 
-def staging_json(found: Iterable[Candidate], now_iso: str) -> str:
-    """The text of `_reflect_staging.json`."""
-    return json_text({"triggered_at": now_iso, "candidates": [_as_item(item) for item in found]})
+def staging_json(found: Iterable[Candidate], now_iso: str, before: Mapping[str, Any] | None = None) -> str:
+    """The text of `_reflect_staging.json`.
+
+    Args:
+        before: the staging that waits already; what was decided in it on the very same bytes is kept.
+    """
+    waiting = (before or {}).get("candidates")
+    items = [item for item in waiting if isinstance(item, dict)] if isinstance(waiting, list) else []
+    decided = {(item.get("file"), item.get("hash")): item for item in items if item.get("decision")}
+    candidates = [{**_as_item(item), **decided.get((item.file, item.hash), {})} for item in found]
+    return json_text({"triggered_at": now_iso, "candidates": candidates})
 
 
 def read_staging(data: bytes) -> dict[str, Any]:

@@ -24,6 +24,7 @@ class View:
     problems: list[Problem] = field(default_factory=list)  # of names and links; those of a note are in its summary
     unread: set[str] = field(default_factory=set)  # stands on disk but cannot be read: never taken for deleted
     dirty: set[str] = field(default_factory=set)  # index folders to render again; "*" is everything
+    private: set[str] = field(default_factory=set)  # may not be committed: no index may quote them
     fresh: dict[str, bytes] = field(default_factory=dict)
     memo: dict[str, Any] = field(default_factory=dict)  # derived from rows in this process; see Snapshot.memo
     leftovers: bool = False  # temporary files of a killed run of ours lie about
@@ -70,6 +71,14 @@ class View:
     def hides(self, path: str) -> bool:
         """Whether the disk does not tell what stands there: the path, or a folder above it, cannot be read."""
         return bool(self.unread) and is_inside(path, self.unread)
+
+    def all_problems(self) -> list[Problem]:
+        """What is wrong with names, links and the notes on disk."""
+        found = list(self.problems)
+        for row in self.rows.values():
+            if row.summary is not None and row.stat is not None:
+                found += row.summary.problems
+        return found
 
     def trees(self) -> list[Tree]:
         """The main tree and that of every agent that has a note or a boot file."""

@@ -1,12 +1,12 @@
 """Look at the tree: compare the disk and HEAD with the cache, read what differs, name what is odd."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 
 from bonsai.errors import BonsaiError, IoFailed, NotFound
 from bonsai.notes import layout, lifecycle, links
-from bonsai.notes.change import Entry, Row
+from bonsai.notes.change import Entry, PathTime, Row
 from bonsai.notes.layout import Kind
 from bonsai.notes.problem import Problem, problem
 from bonsai.notes.summary import summarise
@@ -22,8 +22,16 @@ KEEP_FRESH = 1024 * 1024  # bytes: what a look reads is kept for the commit up t
 class Look:
     """One look; `view()` does it, `save` keeps what was learnt (only under the writer lock)."""
 
-    def __init__(self, store: NoteStore, cache: Cache, history: History, instant_ns: int) -> None:
+    def __init__(
+        self,
+        store: NoteStore,
+        cache: Cache,
+        history: History,
+        instant_ns: int,
+        progress: Callable[[str, int, int], None] | None = None,
+    ) -> None:
         self._store, self._cache, self._history, self._instant = store, cache, history, instant_ns
+        self._progress = progress or (lambda what, done, total: None)
         self._learnt: dict[str, Row] = {}
         self._gone: set[str] = set()
         self._meta: dict[str, str] = {}
@@ -73,6 +81,18 @@ class Look:
         """A fact kept beside the rows, "" where there is none."""
         return self._meta.get(key, self._known.meta.get(key, ""))
 
+    def times(self, view: View) -> dict[str, PathTime]:
+        """Commit times of every path at HEAD, going on from where the cache knows them."""
+        if not view.head:
+            return {}
+        known = {path: PathTime(*pair) for path, pair in json.loads(self.recall("times") or "{}").items()}
+        base = self.recall("times_head")
+        if base == view.head:
+            return known
+        times = self._history.path_times(known, base)
+        self.note(times=json.dumps(times), times_head=view.head)
+        return times
+
     def save(self, view: View) -> None:
         """Keep what this look learnt."""
         dirty = json.dumps(sorted(view.dirty))
@@ -117,11 +137,13 @@ class Look:
         changed, seen = False, set()
         closed: list[str] = []  # folders that cannot be looked into: what is in them is not gone
         rows = view.rows
-        for entry in entries:
+        for number, entry in enumerate(entries):
             row = rows.get(entry.path)
             if row is not None and row.stat == entry.stat and entry.kind == "file":
                 seen.add(entry.path)  # a hot loop: nearly every file is as it was
                 continue
+            if number % 64 == 0:
+                self._progress("reading notes", number, len(entries))
             if entry.kind == "unreadable":
                 closed.append(f"{entry.path}/")
             kind = layout.kind_of(entry.path)
@@ -146,7 +168,7 @@ class Look:
                 changed = True
         return changed
 
-    def _entries(self, view: View, only: Sequence[str] | None) -> tuple[Iterable[Entry], list[str]]:
+    def _entries(self, view: View, only: Sequence[str] | None) -> tuple[list[Entry], list[str]]:
         """What to look at, and the rows that are on disk as far as known and would be missed."""
         if only is None:
             return self._store.scan(), [path for path, row in view.rows.items() if row.stat is not None]
@@ -199,6 +221,7 @@ class Look:
         if blob == row.blob and not new and row.summary is not None:
             self._set(view, replace(row, stat=stat))
             return False
+        view.fresh.pop(path, None)
         if self._kept + len(data) <= KEEP_FRESH:
             view.fresh[path] = data
             self._kept += len(data)
@@ -232,7 +255,7 @@ def name_problems(rows: Mapping[str, Row], store: NoteStore) -> Iterable[Problem
         original = lifecycle.conflict_copy(path, paths) if path.endswith(".md") else None
         if original:
             yield problem("conflict-copy", path, f"looks like a sync tool's copy of {original}: merge the two by hand")
-    known = _wiki_names(rows, paths)
+    known = links.known_names(paths, (row.summary for row in rows.values() if row.summary))
     for path in sorted(paths):
         summary = rows[path].summary
         if summary is None or not summary.links or layout.is_archived(path):
@@ -241,19 +264,6 @@ def name_problems(rows: Mapping[str, Row], store: NoteStore) -> Iterable[Problem
             place = links.resolve(path, target)
             if place is None or not _exists(store, place):
                 yield problem("broken-link", path, f"links to {target}, which does not exist: correct the link")
-
-
-def _wiki_names(rows: Mapping[str, Row], paths: Iterable[str]) -> set[str]:
-    """What a wiki link may say: stems, file names, titles, aliases."""
-    known = set()
-    for path in paths:
-        name, summary = layout.name_of(path), rows[path].summary
-        known.add(layout.fold(name.removesuffix(".md")))
-        if not name.endswith(".md"):
-            known.add(layout.fold(name))
-        if summary is not None:
-            known.update(map(layout.fold, summary.names))
-    return known
 
 
 def _exists(store: NoteStore, path: str) -> bool:

@@ -7,6 +7,7 @@ from typing import Any
 from bonsai.errors import Busy, CannotCreate, NotFound, Refused
 from bonsai.notes import boot, layout
 from bonsai.notes.change import Plan
+from bonsai.notes.view import COMMITTED
 from bonsai.ports import History, Journal, NoteStore
 
 BlobId = Callable[[bytes], str]
@@ -25,9 +26,9 @@ def changes(plan: Plan, blob_id: BlobId) -> dict[str, Any]:
 
 def unlock(history: History, journal: Journal) -> None:
     """Remove the locks that the git of a killed run left: they keep everybody from committing."""
-    intent = journal.pending()
+    intent = _pending(journal)
     if intent is not None:
-        history.remove_stale_locks(float(intent.get("time", 0)))
+        history.remove_stale_locks(float(intent["time"]))
 
 
 def recover(store: NoteStore, history: History, journal: Journal) -> list[str]:
@@ -39,19 +40,38 @@ def recover(store: NoteStore, history: History, journal: Journal) -> list[str]:
     Raises:
         Busy while a git process that the killed run started is still at work, IoFailed. Then the next run tries again.
     """
-    intent = journal.pending()
+    intent = _pending(journal)
     if intent is None:
         return []
     unlock(history, journal)
     store.sweep()
-    before = str(intent.get("head", ""))
-    commit = history.contains_run(str(intent.get("run", "")), before)
+    before = intent["head"]
+    commit = history.contains_run(intent["run"], before)
     if not commit:
         take_back(store, history.blob_id, history.blob, intent)
         return []
     changed = history.tree_changes(before, commit) if before else None
-    paths = {str(path) for path in intent.get("paths", [])}
-    return sorted(paths | set(changed if changed is not None else history.tree(commit)))
+    return sorted(set(intent["paths"]) | set(changed if changed is not None else history.tree(commit)))
+
+
+def _pending(journal: Journal) -> dict[str, Any] | None:
+    """The intent that waits. One that we cannot have written (a clone may bring a journal) counts for nothing."""
+    intent = journal.pending()
+    if intent is None or not all(isinstance(intent.get(key), str) for key in ("run", "head")):
+        return None
+    if not isinstance(intent.get("time"), int | float):
+        return None
+    for key, size in (("paths", 1), ("puts", 3), ("drops", 2)):
+        items = intent.get(key)
+        if not isinstance(items, list):
+            return None
+        for item in items:
+            words = item if isinstance(item, list) else [item]
+            if len(words) != size or not all(isinstance(word, str) for word in words):
+                return None
+            if layout.kind_of(words[0]) not in COMMITTED:
+                return None
+    return intent
 
 
 def take_back(store: NoteStore, blob_id: BlobId, blob: Callable[[str], bytes], intent: dict[str, Any]) -> None:

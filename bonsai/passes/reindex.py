@@ -1,7 +1,7 @@
 """Render what is generated: indexes, the block in MEMORY.md, the operational state; write what differs."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from bonsai.config import Settings
@@ -15,6 +15,7 @@ from bonsai.notes.summary import Summary
 from bonsai.notes.view import ARCHIVE_END, EVERYTHING, View
 from bonsai.ports import NoteStore
 
+NOT_COMMITTED = "(not in git)"  # instead of the first line of a note that may not be committed
 Read = Callable[[str], bytes | None]
 
 
@@ -23,6 +24,7 @@ class Shape:
     """The live notes of one tree by their place."""
 
     tree: Tree
+    private: set[str] = field(default_factory=set)  # notes whose text must not come into git
     folders: dict[str, dict[str, Row]] = field(default_factory=dict)  # domain → path → note right in it
     daily: set[str] = field(default_factory=set)
     also: set[str] = field(default_factory=set)  # notes outside the domains
@@ -59,7 +61,11 @@ class Shape:
     def listed(self, domain: str) -> list[tuple[str, Summary]]:
         """The notes right in a domain, by file name."""
         rows = self.folders.get(domain, {})
-        return [(layout.name_of(path), row.summary) for path, row in sorted(rows.items()) if row.summary]
+        return [
+            (layout.name_of(path), replace(row.summary, lead=NOT_COMMITTED) if path in self.private else row.summary)
+            for path, row in sorted(rows.items())
+            if row.summary
+        ]
 
     def every(self) -> set[str]:
         """All domains that have an index: those with notes and their parents."""
@@ -109,6 +115,7 @@ def shape(view: View, tree: Tree) -> Shape:
             live = live and layout.kind_of(path) is Kind.NOTE and not layout.is_archived(path)
             found.put(path, now if live else None)
     view.memo[f"touched:{tree.agent}"] = set()
+    found.private = view.private
     return found
 
 

@@ -52,6 +52,7 @@ def purgeable(box: Sandbox) -> None:
 
 
 def staged(box: Sandbox) -> None:
+    box.write(f"{GENERAL}/long.md", "a line that goes on and on\n" * 100)
     box.ws.reflect()
 
 
@@ -357,4 +358,6 @@ def test_a_cache_of_another_workspace_lies_to_nobody(garden: Sandbox) -> None:
 
 def test_staging_is_said_until_it_is_applied(garden: Sandbox) -> None:
     garden.ws.reflect()
-    assert json.loads(garden.read("memory/_reflect_staging.json"))["candidates"] == []
+    assert not garden.problems("reflection-waiting"), "there is nothing to decide, so nothing waits"
+    staged(garden)
+    assert json.loads(garden.read("memory/_reflect_staging.json"))["candidates"]

@@ -1,0 +1,179 @@
+"""Commits of a run: exactly the rows that are asked for, once, with the person's index brought in line after it."""
+
+import json
+import secrets
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from bonsai.config import Settings
+from bonsai.errors import BonsaiError, Busy, NotFound
+from bonsai.notes import layout
+from bonsai.notes.change import Plan, Row
+from bonsai.notes.view import View
+from bonsai.passes.look import Look
+from bonsai.passes.recover import changes, take_back
+from bonsai.ports import Author, Blob, Cache, FileChange, History, Journal, Lock, NoteStore
+
+LATE = ".bonsai/unrefreshed.json"
+TRIES = 8  # of a commit, when somebody else moves HEAD at the same time
+
+
+@dataclass(frozen=True)
+class Outside:
+    """The adapters of one workspace, and who is at work."""
+
+    store: NoteStore
+    cache: Cache
+    history: History
+    journal: Journal
+    lock: Lock
+    settings: Settings
+    clock: Callable[[], datetime]
+    ignore_text: str  # the lines of memory/.gitignore
+    actor: str = "human"
+    session: str = ""
+    author: Author = field(default_factory=Author)
+    progress: Callable[[str, int, int], None] | None = None
+
+
+class Commits:
+    """The part of a run that commits; `view` is what the run looked at last."""
+
+    def __init__(self, outside: Outside) -> None:
+        self.out = outside
+        self.now = outside.clock()
+        self.id = secrets.token_hex(6)
+        self._look = Look(outside.store, outside.cache, outside.history, time.time_ns(), outside.progress)
+        self.view = View({}, "")
+
+    def commit_rows(
+        self, rows: Sequence[Row], op: str, subject: str, body: str = "", trailers: dict[str, str] | None = None
+    ) -> str | None:
+        """Make one commit of these rows; None when HEAD has them already. Raises Busy when HEAD keeps moving."""
+        if not rows:
+            return None
+        intent = self._intent(op, [row.path for row in rows])
+        self.out.journal.begin(intent)
+        try:
+            return self._commit(rows, self._message(op, subject, body, trailers or {}))
+        except BaseException:
+            self._abandon(intent, {})
+            raise
+
+    def _commit(self, rows: Sequence[Row], message: str) -> str | None:
+        history, view, paths = self.out.history, self.view, [row.path for row in rows]
+        for attempt in range(TRIES):
+            rows = [row for path in paths if (row := view.rows.get(path)) and view.differs(row)]
+            if not rows:
+                self.out.journal.done()
+                return None
+            changes = [change for row in rows if (change := self._change(row))]
+            if not changes:
+                self.out.journal.done()
+                return None
+            rows = [view.rows[change.path] for change in changes]
+            try:
+                sha = history.commit(changes, message, view.head, self.out.author, self.now)
+                break
+            except BonsaiError as error:
+                sha = history.contains_run(self.id, view.head)  # git may have died after it had moved the branch
+                if sha:
+                    break
+                if not isinstance(error, Busy) or attempt == TRIES - 1:
+                    raise
+                head = history.head()
+                if head != view.head:
+                    self._look.head_moved(view, head)
+                else:
+                    time.sleep(0.05 * (attempt + 1))
+        self._look.committed(view, rows, sha)
+        self._refresh({row.path: self._blob(row.path) for row in rows})
+        with suppress(BonsaiError):  # it happened; the next run finds out as much
+            self.out.journal.done()
+        return sha
+
+    def _change(self, row: Row) -> FileChange | None:
+        """The bytes of a row, which are exactly those that its blob names; None for a file that came and went."""
+        path, blob_id, rows = row.path, self.out.history.blob_id, self.view.rows
+        data = self.view.fresh.get(path) if row.stat is not None else None
+        if row.stat is not None and (data is None or blob_id(data) != row.blob):
+            with suppress(NotFound):
+                data = self.out.store.read(path)
+            if data is None or blob_id(data) != row.blob:  # saved again, or gone, since the look
+                self._look.again(self.view, [path])
+        now = rows.get(path)
+        if now is None or now.stat is None:
+            return FileChange(path, None) if now and now.head else None
+        if data is None:  # deleted and made anew: an editor at work
+            data = self.out.store.read(path)
+        now.blob = blob_id(data)
+        return FileChange(path, data, now.head_mode or now.stat.mode)
+
+    def _blob(self, path: str) -> Blob | None:
+        row = self.view.rows.get(path)
+        return Blob(row.head_mode, row.head) if row and row.head else None
+
+    def _refresh(self, blobs: dict[str, Blob | None]) -> None:
+        """The person's index for the committed paths, and for those that it was locked for before."""
+        late = late_paths(self.out.store)
+        blobs = {**{path: self._blob(path) for path in late}, **blobs}
+        displaced = None  # the commit stands, whatever becomes of the index: the next run tries again
+        with suppress(BonsaiError):
+            displaced = self.out.history.refresh_index(blobs)
+            if displaced:
+                self.out.journal.done({"staged": displaced})
+        if displaced is None:
+            remember_late(self.out.store, blobs)
+        elif late:
+            with suppress(BonsaiError):
+                self.out.store.discard(LATE)
+
+    def _message(self, op: str, subject: str, body: str, trailers: dict[str, str]) -> str:
+        lines = {"Bonsai-Op": op, "Bonsai-Actor": self.out.actor, "Bonsai-Run": self.id, **trailers}
+        if self.out.session:
+            lines["Bonsai-Session"] = self.out.session
+        tail = "\n".join(f"{key}: {_one_line(value)}" for key, value in lines.items())
+        body = "\n".join(map(layout.printable, body.strip().splitlines()))
+        return "\n\n".join(part for part in (_one_line(subject), body, tail) if part) + "\n"
+
+    def _intent(self, op: str, paths: Sequence[str], plan: Plan | None = None) -> dict[str, Any]:
+        return {
+            "run": self.id,
+            "op": op,
+            "time": time.time(),
+            "head": self.view.head,
+            "paths": list(paths),
+            **changes(plan or Plan(op, ""), self.out.history.blob_id),
+        }
+
+    def _abandon(self, intent: dict[str, Any], old: Mapping[str, bytes]) -> None:
+        """Take back what was done, unless the commit stands after all; what cannot be done now is for the next run."""
+        self.view.memo.clear()
+        with suppress(BonsaiError):
+            if not self.out.history.contains_run(self.id, intent["head"]):
+                take_back(self.out.store, self.out.history.blob_id, old.__getitem__, intent)
+                self.out.journal.done({"taken_back": self.id})
+
+
+def late_paths(store: NoteStore) -> list[str]:
+    """The paths for which the person's index is behind HEAD, because it was locked or a run was killed."""
+    with suppress(BonsaiError, ValueError):
+        found = json.loads(store.read(LATE))
+        return [path for path in found if isinstance(path, str)]
+    return []
+
+
+def remember_late(store: NoteStore, paths: Iterable[str]) -> None:
+    """Add to them, at once: a kill must not forget it, since the person's next commit would undo ours."""
+    late = sorted({*late_paths(store), *paths})
+    if late:
+        with suppress(BonsaiError):
+            store.generate(LATE, json.dumps(late).encode())
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
