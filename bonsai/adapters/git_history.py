@@ -3,14 +3,14 @@
 import hashlib
 import os
 import secrets
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime
 
 from bonsai.adapters import git_log
 from bonsai.adapters.git_commit import Committer, Config, Draft, read_config
 from bonsai.adapters.git_index import Index
-from bonsai.adapters.git_locks import Locks
+from bonsai.adapters.git_locks import Locks, tidied
 from bonsai.adapters.git_packs import Packs
 from bonsai.adapters.git_repo import Layout, Repository
 from bonsai.adapters.git_run import GitRun, Result
@@ -177,7 +177,7 @@ class GitHistory:
             raise Refused("bonsai commits nothing but its own files", path=outside, hint="Commit it with git.")
         config = self._settings(layout)
         draft = Draft(parent, full, message, config.author(author), config.committer(), now)
-        with self._tidied():
+        with tidied(self._run, self._locks):
             sha = self._committer.commit(ref, draft, config.signing(), layout.git_dir)
         self._last = (sha, parent)
         self._packs.gather(layout.common_dir)
@@ -187,7 +187,8 @@ class GitHistory:
         """See History."""
         layout = self._repo.layout()
         full = {layout.full(path): blob for path, blob in blobs.items()}
-        displaced = self._index.refresh(layout.git_dir, full, self._old_tree, layout.digits)
+        with tidied(self._run, self._locks):
+            displaced = self._index.refresh(layout.git_dir, full, self._old_tree, layout.digits)
         return None if displaced is None else {layout.managed(path): oid for path, oid in displaced.items()}
 
     def contains_run(self, run: str, since: str) -> str:
@@ -291,17 +292,6 @@ class GitHistory:
         raise self._run.failure(result)
 
     # --- inside -----------------------------------------------------------------------------------------------------
-
-    @contextmanager
-    def _tidied(self) -> Iterator[None]:
-        """Clear up after a git that somebody (the kernel, for want of memory) killed: its locks would stop all."""
-        try:
-            yield
-        finally:
-            if self._run.died:
-                since, self._run.died = self._run.died, 0.0
-                with suppress(BonsaiError):
-                    self._locks().remove(since, None)
 
     def _locks(self) -> Locks:
         layout = self._repo.layout()

@@ -3,11 +3,13 @@
 import glob
 import os
 import time
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 
 from bonsai.adapters.git_commit import PRIVATE
 from bonsai.adapters.git_repo import Layout
-from bonsai.errors import Busy
+from bonsai.adapters.git_run import GitRun
+from bonsai.errors import BonsaiError, Busy
 
 _SLACK = 2.0  # seconds: file systems round times
 _PATIENCE = 10.0  # seconds: how long a git that outlived a killed run of ours may still take
@@ -35,11 +37,15 @@ class Locks:
         Raises Busy while a git that a killed run of ours started goes on: it may yet move the branch.
         """
         self._wait_for_orphans()
-        now = time.time()
-        oldest = now - foreign_older_than if foreign_older_than is not None else float("-inf")
-        newest = now if os.path.isdir("/proc/self") else now - _UNSEEN
-        found = [name for name in self.held() if since - _SLACK <= _age(name) <= newest or _age(name) <= oldest]
-        found += [name for name in self._debris() if since - _SLACK <= _age(name) <= newest]
+        oldest = time.time() - foreign_older_than if foreign_older_than is not None else float("-inf")
+        locks = [name for name in self.held() if _is_between(since, name) or _age(name) <= oldest]
+        return self._unlink(locks + self._debris(since))
+
+    def clear(self, since: float) -> None:
+        """Remove what a git of ours that failed by itself (no room) left among the objects: it took its locks along."""
+        self._unlink(self._debris(since))
+
+    def _unlink(self, found: list[str]) -> list[str]:
         if not found or self._at_work():
             return []
         removed = []
@@ -49,12 +55,13 @@ class Locks:
                 removed.append(name)
         return removed
 
-    def _debris(self) -> list[str]:
+    def _debris(self, since: float) -> list[str]:
         objects = os.path.join(self._layout.common_dir, "objects")
         found = _glob(self._layout.git_dir, "fast_import_crash_*") + _glob(self._layout.common_dir, f"{PRIVATE}*")
         for pattern in ("tmp_obj_*", "??/tmp_obj_*", "pack/tmp_*"):
             found += _glob(objects, pattern)
-        return found + [name for name in _glob(objects, "pack/*.keep") if _is_ours(name)]
+        found += [name for name in _glob(objects, "pack/*.keep") if _is_ours(name)]
+        return [name for name in found if _is_between(since, name)]
 
     def _wait_for_orphans(self) -> None:
         """A kill of bonsai leaves its git alive, for milliseconds as a rule."""
@@ -93,6 +100,25 @@ class Locks:
         return False
 
 
+@contextmanager
+def tidied(run: GitRun, locks: Callable[[], Locks]) -> Iterator[None]:
+    """Clear up after a git that failed: on a full disk what it had written, after a kill (by the kernel, for want
+    of memory) its locks too, which would stop everybody.
+    """
+    start = time.time()
+    try:
+        yield
+    except BonsaiError:
+        with suppress(BonsaiError):
+            if run.died:
+                locks().remove(run.died, None)
+            else:
+                locks().clear(start)
+        raise
+    finally:
+        run.died = 0.0
+
+
 def _is_our_writer(folder: str) -> bool:
     """Whether a process of /proc is a git that changes something and has the options that bonsai gives."""
     with open(f"{folder}/cmdline", "rb") as file:
@@ -102,6 +128,11 @@ def _is_our_writer(folder: str) -> bool:
 
 def _glob(folder: str, pattern: str) -> list[str]:
     return [os.path.join(folder, name) for name in glob.glob(pattern, root_dir=folder)]
+
+
+def _is_between(since: float, name: str) -> bool:
+    newest = time.time() if os.path.isdir("/proc/self") else time.time() - _UNSEEN
+    return since - _SLACK <= _age(name) <= newest
 
 
 def _age(name: str) -> float:

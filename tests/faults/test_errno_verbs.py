@@ -1,7 +1,12 @@
 """The disk is full, fails, or may not be written, at every step of every verb: an error with a path, nothing lost."""
 
 import errno
+import os
 import shutil
+import subprocess
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
 
 import harness
 import pytest
@@ -52,3 +57,47 @@ def told(found: Outcome) -> list[str]:
     if found.code and (found.code not in CODES or not found.path):
         return [f"code {found.code}, path {found.path}: {found.words}"]
     return []
+
+
+@pytest.fixture
+def small_disk(folder: Path) -> Iterator[Path]:
+    """A file system of its own that can be filled up."""
+    place = folder / "disk"
+    place.mkdir(exist_ok=True)
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", str(place)], capture_output=True)
+    if mounted.returncode:
+        pytest.skip(f"no file system can be mounted here: {mounted.stderr.decode().strip()}")
+    try:
+        yield place
+    finally:
+        subprocess.run(["umount", "-l", str(place)], check=True)
+
+
+FILLED = ("migrate", "archive", "apply", "undo", "commit", "daily")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("left", [0, 4096, 8192, 16384])
+@pytest.mark.parametrize("scene", [scene for scene in SCENES if scene.name in FILLED], ids=lambda scene: scene.name)
+def test_a_disk_that_is_really_full_loses_nothing(scene: Scene, left: int, stage_of, small_disk: Path):
+    stage = stage_of(scene)
+    root = small_disk / "ws"
+    shutil.copytree(stage.template, root, symlinks=True)
+    filler = small_disk / "filler"
+    _fill(filler, left)
+    found = harness.run(scene.call(root))
+    wrong = told(found) + stage.torn(root)
+    assert not wrong, f"{found}: {wrong}"
+    filler.unlink()
+    wrong = stage.unsettled(root, harness.run(scene.again(root)))
+    assert not wrong, f"{found}: {wrong}"
+
+
+def _fill(filler: Path, left: int) -> None:
+    with open(filler, "wb", buffering=0) as file:
+        with suppress(OSError):
+            while file.write(b"x" * 4096):
+                pass
+        file.truncate(file.tell() - left)
+    free = os.statvfs(filler)
+    assert free.f_bavail * free.f_frsize == left
