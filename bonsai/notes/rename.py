@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 
 from bonsai.errors import CannotCreate, NotFound, Usage
-from bonsai.notes import layout, links, note
+from bonsai.notes import layout, links, note, taxonomy
 from bonsai.notes.draft import Draft
-from bonsai.notes.layout import Kind
+from bonsai.notes.layout import Kind, Tree
 from bonsai.notes.view import View
 
 MAX_NAME = 255  # bytes of a file name on every common file system
@@ -22,12 +22,33 @@ def need_note(draft: Draft, file: str) -> bytes:
     return data
 
 
-def relocate(draft: Draft, file: str, domain: str) -> str:
+def domain_on_disk(view: View, tree: Tree, given: str) -> str:
+    """The domain that somebody names: a folder that is there under the name it has, else slugified.
+
+    `business/seo` is `Business/seo` where a person has made `Business`: on some disks the two are one folder. Raises
+    BadData for what names no domain.
+    """
+    folders: dict[str, str] = {}
+    for path, row in view.rows.items():
+        domain = layout.domain_of(path) if row.stat is not None and path.startswith(f"{tree.domains}/") else None
+        while domain and layout.fold(domain) not in folders:
+            folders[layout.fold(domain)] = domain
+            domain = layout.folder_of(domain)
+    found = ""
+    for slug, typed in zip(taxonomy.domain_path(given).split("/"), given.split("/"), strict=False):
+        names = (layout.fold(f"{found}/{name}".lstrip("/")) for name in (typed, slug))
+        found = next((folders[name] for name in names if name in folders), f"{found}/{slug}".lstrip("/"))
+    return found
+
+
+def relocate(view: View, draft: Draft, file: str, domain: str) -> str:
     """Draft the move of a note to another domain, without the links; returns the new path.
 
-    Raises NotFound, Usage (no note, or it stands there already), CannotCreate (the name is taken there).
+    Raises NotFound, Usage (no note, or it stands there already), CannotCreate (the name is taken there), BadData (no
+    domain).
     """
     data = need_note(draft, file)
+    domain = domain_on_disk(view, layout.tree_of(file), domain)
     to = f"{layout.tree_of(file).domains}/{domain}/{layout.name_of(file)}"
     if to == file:
         raise Usage(f"stands in {domain} already", path=file, hint="Name another domain.")

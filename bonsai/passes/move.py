@@ -8,11 +8,12 @@ from bonsai.passes.reports import MoveReport
 
 
 def move(view: View, draft: Draft, file: str, domain: str) -> tuple[Plan, MoveReport]:
-    """Plan the move of one note. `domain` is a slugified path such as `business/seo`.
+    """Plan the move of one note. `domain` is a path such as `Business/SEO`.
 
-    Raises NotFound, Usage (not a note, or it stands there already), CannotCreate (the name is taken there).
+    Raises BadData (no domain), NotFound, Usage (not a note, or it stands there already), CannotCreate (the name is
+    taken there).
     """
-    to = rename.relocate(draft, file, domain)
+    to = rename.relocate(view, draft, file, domain)
     changed = rename.relink(view, draft, {file: to})
-    plan = draft.plan("move", f"move: {layout.short(file)} to {domain}", f"move {file}\nto {to}")
+    plan = draft.plan("move", f"move: {layout.short(file)} to {layout.domain_of(to)}", f"move {file}\nto {to}")
     return plan, MoveReport(file, to, changed, None)

@@ -129,7 +129,7 @@ def _carry(work: _Work, decision: Decision) -> str:
 
 
 def _migrate(work: _Work, decision: Decision) -> str:
-    to = rename.relocate(work.draft, decision.file, taxonomy.domain_path(decision.to))
+    to = rename.relocate(work.view, work.draft, decision.file, decision.to)
     work.moved[decision.file] = to
     return to
 
