@@ -53,7 +53,7 @@ class Draft:
         if path in self._now:
             return self._now[path] is None
         rival = self._names.get(layout.fold(path))  # `A.md` and `a.md` are one file on some disks
-        return (rival is None or self._now[rival] is None) and not self._taken(path)
+        return (rival is None or self._now.get(rival) is None) and not self._taken(path)
 
     def put(self, path: str, data: bytes) -> None:
         """Write, whatever stands there."""
