@@ -106,12 +106,14 @@ class Place:
     def locate(self, name: str, cwd: str | None = None) -> str:
         """A FILE argument as a workspace-relative path: from `cwd` where it stands there, else from the workspace.
 
-        Raises Refused for a path that leaves the workspace.
+        The workspace itself is ".". Raises Refused for a path that leaves it.
         """
         candidates = []
         for base in ([os.path.realpath(cwd)] if cwd else []) + [self.root]:
             full = os.path.normpath(os.path.join(base, name))
-            if full == self.root or not full.startswith(f"{self.root}/"):
+            if full == self.root:
+                return "."
+            if not full.startswith(f"{self.root}/"):
                 continue
             candidates.append(full[len(self.root) + 1 :])
         if not candidates:
@@ -161,15 +163,21 @@ class Place:
             yield run
 
     def _run(
-        self, make: Callable[[Run, View, Draft], tuple[Plan, Report]], *, actor: str = "", forgive: bool = False
+        self,
+        make: Callable[[Run, View, Draft], tuple[Plan, Report]],
+        *,
+        actor: str = "",
+        forgive: bool = False,
+        spare: str = "",
     ) -> Report:
         """Look, commit pending edits by themselves, plan, carry out: one commit, or nothing at all.
 
-        `forgive`: many notes that are gone at once do not stop it, since it may bring them back.
+        `forgive`: many notes that are gone at once do not stop it, since it may bring them back; `spare`: what is gone
+        at or below this path is not committed as deleted.
         """
         with self._writing(actor=actor) as run:
             run.look()
-            run.commit_edits(forgive)
+            run.commit_edits(forgive, spare)
             plan, report = make(run, run.view, run.draft())
             report.commit = run.carry_out(plan)
             run.save()

@@ -13,7 +13,7 @@ from bonsai.notes.change import PathTime, Plan, Row, Stat
 from bonsai.notes.draft import FILE, Draft
 from bonsai.notes.layout import Kind, Tree
 from bonsai.notes.summary import summarise
-from bonsai.notes.view import EVERYTHING, View, touch
+from bonsai.notes.view import EVERYTHING, View, is_inside, touch
 from bonsai.passes import pending, reindex
 from bonsai.passes.look import Look
 from bonsai.passes.recover import recover, unlock
@@ -48,11 +48,7 @@ class Run(Commits):
             if not state.exists:
                 raise Misconfigured("there is no git repository", path=outside.store.root, hint="Run `bonsai init`.")
             if state.blocked and (usable or state.blocked != "unusable"):
-                raise Busy(
-                    f"git is in the middle of something ({state.blocked}): {state.detail}",
-                    path=outside.store.root,
-                    hint="Finish or abort it with git, then try again.",
-                )
+                raise Busy(f"nothing can be committed now ({state.blocked}): {state.detail}", path=outside.store.root)
             if state.blocked is None and outside.journal.pending() is not None:
                 remember_late(outside.store, recover(outside.store, outside.history, outside.journal))
                 outside.journal.done()
@@ -181,17 +177,22 @@ class Run(Commits):
 
     # -- committing ------------------------------------------------------------------------------------
 
-    def commit_edits(self, forgive: bool = False) -> str | None:
+    def commit_edits(self, forgive: bool = False, spare: str = "") -> str | None:
         """Commit the person's pending edits by themselves, so that old bytes are in HEAD; what may not be is held.
 
-        Raises Refused when too many notes are gone at once; `forgive`: leaves all deletions alone instead.
+        Raises Refused when too many notes are gone at once; `forgive`: leaves all deletions alone instead. Those at or
+        below the path `spare` are always left alone.
         """
         share = float(self.out.settings["commit", "max_deleted"])
         if not forgive:
             pending.require_no_accident(self.view, share)
         found = pending.sort_out(self.view, self.out.history, generated=False)
-        if forgive and pending.vanished(self.view, share):
-            found.rows = [row for row in found.rows if row.stat is not None]
+        everything = forgive and bool(pending.vanished(self.view, share))
+        found.rows = [
+            row
+            for row in found.rows
+            if row.stat is not None or not (everything or (spare and is_inside(row.path, [spare])))
+        ]
         self.kept_back = {*found.held, *(item.path for item in found.problems)}
         if not found.rows:
             return None

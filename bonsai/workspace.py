@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from bonsai.adapters import clock
-from bonsai.adapters.files import ensure_private
+from bonsai.adapters.files import Files, ensure_private
 from bonsai.errors import BadData, BonsaiError, IoFailed, NotFound, Refused
 from bonsai.notes import ages, layout, review, taxonomy
 from bonsai.notes.change import Plan
@@ -63,6 +63,10 @@ class Workspace(Place):
         progress: Progress | None = None,
     ) -> InitReport:
         """Make a workspace, or adopt a folder with what it holds; of that, only MEMORY.md gains its block."""
+        above = Files.find_workspace(os.path.realpath(path))
+        if above and os.path.realpath(path).startswith(f"{above}/{layout.MEMORY}"):
+            hint = f"`bonsai init {above}` adopts it."
+            raise Refused(f"is inside the memory of the workspace {above}", path=os.fspath(path), hint=hint)
         created = []
         if not Path(path).is_dir():
             Path(path).mkdir(parents=True)
@@ -147,7 +151,8 @@ class Workspace(Place):
 
     def commit(self, *paths: str, all_deletions: bool = False) -> CommitReport:
         """Commit pending hand edits with their indexes, all of them or those at (or below) `paths`."""
-        return self._commit([path.rstrip("/") for path in paths], strict=True, all_deletions=all_deletions)
+        only = [path.rstrip("/") for path in paths if path not in ("", ".")] if "." not in paths else []
+        return self._commit(only, strict=True, all_deletions=all_deletions)
 
     def absorb(self, paths: Sequence[str]) -> CommitReport:
         """Like `commit`, for paths where something was seen to happen: what is nothing of ours is passed over."""
@@ -238,7 +243,11 @@ class Workspace(Place):
 
     def restore(self, path: str) -> RestoreReport:
         """Bring back an archive or a purged note, or with `PATH@REV` the exact bytes of a revision."""
-        return self._run(lambda run, view, draft: restore.restore(draft, self._history, path), forgive=True)
+
+        def plan(_: Run, view: View, draft: Draft) -> tuple[Plan, RestoreReport]:
+            return restore.restore(view, draft, self._history, path)
+
+        return self._run(plan, forgive=True, spare=path)
 
     def purge(self, *, dry_run: bool = False, yes: bool = False) -> PurgeReport:
         """Delete archives whose grace period is over; each is logged and stays in git."""
@@ -271,8 +280,10 @@ class Workspace(Place):
     def undo(self, run: str | None = None) -> UndoReport:
         """Take back one run (default: the newest pass), keeping later edits; with conflicts nothing changes."""
 
+        actor = "" if self._outside.actor == "human" else self._outside.actor
+
         def plan(_: Run, view: View, draft: Draft) -> tuple[Plan, UndoReport]:
-            return undo.undo(draft, self._history, undo.choose(self._history.log(), self._history, run))
+            return undo.undo(draft, self._history, undo.choose(self._history.log(), self._history, run, actor))
 
         return self._run(plan, forgive=True)
 
@@ -342,7 +353,8 @@ class Workspace(Place):
 
     def doctor(self, *, fix: bool = False, unlock: bool = False) -> DoctorReport:
         """Look whether the workspace can work at all; `fix` repairs what can be repaired without losing a note."""
-        ensure_private(self.root)
+        if fix or unlock:
+            ensure_private(self.root)
         with self._outside.lock() if fix or unlock else nullcontext():
             return doctor.doctor(
                 self._store,

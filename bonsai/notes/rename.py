@@ -16,7 +16,7 @@ def need_note(draft: Draft, file: str) -> bytes:
     """The bytes of a note. Raises NotFound, Usage where the file is no note."""
     data = draft.get(file)
     if data is None:
-        raise NotFound("there is no such note", path=file, hint="`bonsai status` and the indexes list the notes.")
+        raise NotFound("there is no such note", path=file, hint="`bonsai recall` finds notes.")
     if layout.kind_of(file) is not Kind.NOTE:
         raise Usage("is not a note", path=file, hint="Name a markdown file under memory/.")
     return data

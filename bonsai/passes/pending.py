@@ -79,7 +79,7 @@ def require_no_accident(view: View, share: float, only: Sequence[str] = ()) -> N
         raise Refused(
             f"{len(gone)} notes are gone at once; nothing was committed",
             path=layout.MEMORY,
-            hint="Bring them back (is a disk unmounted?), or accept it with `bonsai commit --all-deletions`.",
+            hint="`bonsai restore memory` brings them back, `bonsai commit --all-deletions` accepts it.",
         )
 
 

@@ -2,26 +2,47 @@
 
 from bonsai.errors import CannotCreate, NotFound, Usage
 from bonsai.notes import layout, rename
-from bonsai.notes.change import Plan
+from bonsai.notes.change import Plan, Row
 from bonsai.notes.draft import Draft
 from bonsai.notes.layout import Kind
+from bonsai.notes.view import View
 from bonsai.passes.reports import RestoreReport
 from bonsai.ports import History
 
 MANAGED = frozenset({Kind.NOTE, Kind.ASSET, Kind.BOOT, Kind.CONFIG})
 
 
-def restore(draft: Draft, history: History, target: str) -> tuple[Plan, RestoreReport]:
-    """Plan the return of one file: `PATH` as it was last, `PATH@REV` as it was then.
+def restore(view: View, draft: Draft, history: History, target: str) -> tuple[Plan, RestoreReport]:
+    """Plan the return of one file: `PATH` as it was last, `PATH@REV` as it was then; of a folder, what HEAD still has.
 
     Raises NotFound (git never had it), Usage (it stands there already), CannotCreate (the name is taken).
     """
+    missing = _missing_below(view, target)
+    if missing:
+        for row in missing:
+            draft.create(row.path, history.blob(row.head), row.head_mode)
+        paths = [row.path for row in missing]
+        body = "\n".join(f"restore {path}" for path in paths)
+        return draft.plan("restore", f"restore: {layout.listed(paths)}", body), RestoreReport(paths, None)
     path, rev = _name_and_revision(draft, history, target)
     if layout.kind_of(path) not in MANAGED:
         raise Usage("is nothing that bonsai keeps", path=path, hint="Name a file under memory/, or MEMORY.md.")
     to = _at_revision(draft, history, path, rev) if rev else _latest(draft, history, path)
     at = f"\nfrom {rev}" if rev else ""
     return draft.plan("restore", f"restore: {layout.short(to)}", f"restore {to}{at}"), RestoreReport([to], None)
+
+
+def _missing_below(view: View, folder: str) -> list[Row]:
+    """What HEAD has below a folder and the disk has not: a clean-up tool was here."""
+    return [
+        row
+        for path, row in sorted(view.rows.items())
+        if path.startswith(f"{folder}/")
+        and row.head
+        and row.stat is None
+        and not view.hides(path)
+        and layout.kind_of(path) in MANAGED
+    ]
 
 
 def _name_and_revision(draft: Draft, history: History, target: str) -> tuple[str, str]:

@@ -34,18 +34,25 @@ class _Undoing:
         self.conflicts.append(Conflict(path, now.decode("utf-8", "replace"), wanted.decode("utf-8", "replace"), reason))
 
 
-def choose(commits: Sequence[Commit], history: History, run: str | None) -> Commit:
-    """The run to take back: by its id or revision, else the newest pass that is not undone yet.
+SHORT_RUN = 4  # characters of a run id that may stand for the whole
+
+
+def choose(commits: Sequence[Commit], history: History, run: str | None, actor: str = "") -> Commit:
+    """The run to take back: by its id (or the start of it) or revision, else the newest pass that is not undone yet.
+
+    `actor`: only a pass of this one is taken without being named, so that no agent takes back what another did.
 
     Raises NotFound, Usage (a merge cannot be taken back).
     """
     if run is None:
         undone = _undone(commits)
         for commit in commits:
-            if commit.run and commit.op not in NO_PASS and commit.run not in undone:
+            mine = commit.actor == actor or not actor
+            if commit.run and mine and commit.op not in NO_PASS and commit.run not in undone:
                 return commit
         raise NotFound("there is no run to undo", hint="`bonsai log` lists the runs; `bonsai undo RUN` takes one back.")
-    found = next((commit for commit in commits if commit.run == run), None)
+    starting = [commit for commit in commits if len(run) >= SHORT_RUN and commit.run.startswith(run)]
+    found = starting[0] if len(starting) == 1 or any(commit.run == run for commit in starting) else None
     if found is None:
         sha = history.resolve(run)
         found = next((commit for commit in commits if commit.sha == sha), None)
