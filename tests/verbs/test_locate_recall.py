@@ -37,9 +37,7 @@ def test_through_a_link_to_the_workspace(garden: Sandbox, tmp_path) -> None:
     assert garden.ws.locate("pricing.md", str(tmp_path / "link/memory/domains/business")) == PRICING
 
 
-@pytest.mark.parametrize(
-    "name", ["../x.md", "/etc/passwd", "memory/../../x.md", ".", "", "../../../../../../etc/passwd"]
-)
+@pytest.mark.parametrize("name", ["../x.md", "/etc/passwd", "memory/../../x.md", "..", "../../../../../../etc/passwd"])
 def test_nothing_outside(garden: Sandbox, name: str) -> None:
     with pytest.raises(Refused):
         garden.ws.locate(name, str(garden.root))
