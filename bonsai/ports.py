@@ -191,6 +191,16 @@ class Rename(NamedTuple):
     new_oid: str
 
 
+class Origin(NamedTuple):
+    """Where one line of a file comes from. Paths are "" for a file that is not managed."""
+
+    sha: str  # the commit that wrote the line
+    path: str  # the file that it stood in there
+    line: int  # 1-based, in that file
+    before: str  # the commit that had the file before, "" where that commit made it
+    before_path: str  # and its name there
+
+
 class History(Protocol):
     """git, as the memory of the memory. Paths are workspace-relative also inside a larger repository.
 
@@ -254,6 +264,24 @@ class History(Protocol):
 
     def log(self, paths: Sequence[str] = (), limit: int = 0, rev: str = "HEAD", follow: bool = False) -> list[Commit]:
         """Commits newest first in topological order; `paths` empty means all managed paths. `follow`: one path."""
+
+    def commits(self, shas: Sequence[str]) -> dict[str, Commit]:
+        """These commits, by their names, whatever they touch. Raises NotFound."""
+
+    def blame(self, path: str, rev: str = "HEAD", copies: bool = True) -> list[Origin]:
+        r"""Where each line (ended by `\n`) of a committed file comes from, through renames. Raises NotFound.
+
+        `copies`: also out of the other files that a commit changed, as migrate and merge make them.
+        """
+
+    def at(self, moment: datetime) -> str:
+        """The commit that was HEAD at a time, "" before the first: the last one of the first-parent line, in the order
+
+        of that line, that is not dated later. One commit with a wrong clock hides no other.
+        """
+
+    def read_many(self, wanted: Sequence[tuple[str, str]]) -> list[bytes | None]:
+        """Files as (commit, path), None for each that there is not."""
 
     def changes(self, old: str, new: str, renames: bool = True) -> list[Rename]:
         """What differs between two commits in the managed paths; `old` "" is the empty tree."""

@@ -29,3 +29,9 @@ def local(moment: datetime) -> datetime:
         return moment.astimezone()
     except (ValueError, OverflowError, OSError):  # the first and the last day that there is
         return moment
+
+
+def aware(moment: datetime) -> datetime:
+    """A time without a zone as one of the local zone (`TZ`). Raises OverflowError, ValueError at the ends of time."""
+    time.tzset()
+    return moment.astimezone()

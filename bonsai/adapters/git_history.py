@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 
-from bonsai.adapters import git_log
+from bonsai.adapters import git_log, git_past
 from bonsai.adapters.git_commit import Committer, Config, Draft, read_config
 from bonsai.adapters.git_index import Index
 from bonsai.adapters.git_locks import Locks, tidied
@@ -15,21 +15,10 @@ from bonsai.adapters.git_packs import Packs
 from bonsai.adapters.git_repo import Layout, Repository
 from bonsai.adapters.git_run import GitRun, Result
 from bonsai.adapters.git_tree import entries, is_file, raw_changes
-from bonsai.errors import BonsaiError, Busy, IoFailed, NotFound, Refused
+from bonsai.errors import Busy, IoFailed, NotFound, Refused
 from bonsai.notes.change import PathTime
 from bonsai.notes.layout import TEMPORARY
-from bonsai.ports import Author, Blob, Commit, FileChange, Rename, RepoState
-
-_UNKNOWN = (
-    "Not a valid object name",
-    "invalid object name",
-    "bad object",
-    "unknown revision",
-    "ambiguous argument",
-    "bad revision",
-)
-_MISSING = (*_UNKNOWN, "does not exist in", "exists on disk, but not in", "could not get object info", "bad file")
-_LOG = ("log", "-z", "--no-renames", "--no-color", "--no-show-signature", "--no-notes")
+from bonsai.ports import Author, Blob, Commit, FileChange, Origin, Rename, RepoState
 
 
 class GitHistory:
@@ -126,7 +115,7 @@ class GitHistory:
         layout = self._repo.layout()
         result = self._diff(layout, old or self._empty_tree(), new, renames=renames)
         if result.code:
-            raise self._missing(result, f"{old}..{new}")
+            raise git_past.missing(self._run, result, f"{old}..{new}")
         found = []
         for item in raw_changes(result.out):
             before = layout.managed(item.old) if item.old_mode and item.status != "A" else ""
@@ -146,7 +135,7 @@ class GitHistory:
             raise NotFound("there is no commit yet", path=path)
         result = self._run("cat-file", "blob", "--end-of-options", f"{commit}:{layout.full(path)}")
         if result.code:
-            raise self._missing(result, path)
+            raise git_past.missing(self._run, result, path)
         return result.out
 
     def blob(self, oid: str) -> bytes:
@@ -154,7 +143,7 @@ class GitHistory:
         self._repo.layout()
         result = self._run("cat-file", "blob", "--end-of-options", oid)
         if result.code:
-            raise self._missing(result, oid)
+            raise git_past.missing(self._run, result, oid)
         return result.out
 
     # --- commits ----------------------------------------------------------------------------------------------------
@@ -196,7 +185,7 @@ class GitHistory:
         head = self.head()
         if head in {"", since}:
             return ""
-        wanted = (*_LOG, git_log.FORMAT, "--fixed-strings", f"--grep=Bonsai-Run: {run}", "--end-of-options")
+        wanted = (*git_past.LOG, git_log.FORMAT, "--fixed-strings", f"--grep=Bonsai-Run: {run}", "--end-of-options")
         result = self._run(*wanted, f"{since}..HEAD" if since else "HEAD", "--")
         if result.code:  # the commit that the run began at is gone: a history that somebody rewrote
             result = self._run(*wanted, "HEAD", "--")
@@ -209,20 +198,24 @@ class GitHistory:
         layout = self._repo.layout()
         if rev == "HEAD" and not self.head():
             return []
-        most = [f"--max-count={limit}"] if limit else []
-        # Literal pathspecs are relative to the workspace; `full` is only asked whether they stay in it.
-        given = [layout.full(path.rstrip("/"))[len(layout.prefix) :] for path in paths]
-        shape = [git_log.FORMAT, "--name-only", "--diff-merges=first-parent"]
-        if follow and given:
-            # --follow shows of each commit just the one path, so it only finds the commits; the second call tells them.
-            out = self._log(rev, *most, "--format=%H", "-M", "--follow", "--end-of-options", rev, "--", given[0])
-            if not out:
-                return []
-            out = self._run.ok(*_LOG, *shape, "--no-walk=unsorted", "--stdin", data=out.replace(b"\0", b"\n"))
-        else:
-            shape += ["--full-diff", *most, "--end-of-options", rev, "--", *(given or layout.pathspecs)]
-            out = self._log(rev, *shape, literal=bool(given))
-        return [commit for commit in git_log.commits(out, layout.managed) if commit.paths]
+        return git_past.log(self._run, layout, paths, limit, rev, self.changes if follow else None)
+
+    def commits(self, shas: Sequence[str]) -> dict[str, Commit]:
+        """See History."""
+        return git_past.commits(self._run, self._repo.layout(), shas)
+
+    def blame(self, path: str, rev: str = "HEAD", copies: bool = True) -> list[Origin]:
+        """See History."""
+        return git_past.blame(self._run, self._repo.layout(), self.resolve(rev), path, copies)
+
+    def at(self, moment: datetime) -> str:
+        """See History."""
+        head = self.head()
+        return git_past.at(self._run, moment, head) if head else ""
+
+    def read_many(self, wanted: Sequence[tuple[str, str]]) -> list[bytes | None]:
+        """See History."""
+        return git_past.read_many(self._run, self._repo.layout(), wanted)
 
     def path_times(self, cached: Mapping[str, PathTime], base: str) -> dict[str, PathTime]:
         """See History."""
@@ -314,7 +307,7 @@ class GitHistory:
     def _tree_output(self, commit: str, *rest: str, deep: bool = False) -> bytes:
         result = self._run("ls-tree", *(["-r"] if deep else []), "-z", "--full-tree", "--end-of-options", commit, *rest)
         if result.code:
-            raise self._missing(result, commit)
+            raise git_past.missing(self._run, result, commit)
         return result.out
 
     def _diff(self, layout: Layout, old: str, new: str, *, renames: bool) -> Result:
@@ -323,15 +316,10 @@ class GitHistory:
         return self._run("diff-tree", *shape, "--end-of-options", old, new, "--", *specs, literal=False)
 
     def _log(self, rev: str, *rest: str, literal: bool = True) -> bytes:
-        result = self._run(*_LOG, "--topo-order", *rest, literal=literal)
+        result = self._run(*git_past.LOG, "--topo-order", *rest, literal=literal)
         if result.code:
-            raise self._missing(result, rev)
+            raise git_past.missing(self._run, result, rev)
         return result.out
-
-    def _missing(self, result: Result, name: str) -> BonsaiError:
-        if "corrupt" not in result.err and any(words in result.err for words in _MISSING):
-            return NotFound("git has no such file or revision", path=name, hint="`bonsai log` lists what there is.")
-        return self._run.failure(result)
 
 
 def _object_id(algorithm: str, kind: bytes, data: bytes) -> str:

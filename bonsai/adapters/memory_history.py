@@ -9,7 +9,7 @@ from hashlib import sha1
 
 from bonsai.errors import Busy, Misconfigured, NotFound
 from bonsai.notes.change import PathTime
-from bonsai.ports import Author, Blob, Commit, FileChange, Rename, RepoState
+from bonsai.ports import Author, Blob, Commit, FileChange, Origin, Rename, RepoState
 
 _TRAILER = re.compile(r"Bonsai-(Op|Actor|Run|Session|Undoes): (.*)")
 _ANCESTOR = re.compile(r"(?:HEAD|@)(?:~(\d{1,9})|(\^{0,99}))")
@@ -147,6 +147,38 @@ class MemoryHistory:
                 renames = self.changes(next(iter(node.commit.parents), ""), node.commit.sha)
                 wanted = [next((item.old for item in renames if item.new == wanted[0] and item.old), wanted[0])]
         return found
+
+    def commits(self, shas: Sequence[str]) -> dict[str, Commit]:
+        """These commits."""
+        return {sha: self._node(sha).commit for sha in shas}
+
+    def blame(self, path: str, rev: str = "HEAD", copies: bool = True) -> list[Origin]:
+        """Where each line comes from, through renames; copies are not looked for."""
+        here = self._position(self.resolve(rev))
+        lines = self.read(self._nodes[here].commit.sha, path).splitlines(keepends=True)
+        while here and self._nodes[here - 1].tree.get(path) == self._nodes[here].tree[path]:
+            here -= 1
+        commit = self._nodes[here].commit
+        parent = next(iter(commit.parents), "")
+        old = next((item.old for item in self.changes(parent, commit.sha) if item.new == path), "")
+        if not old:
+            return [Origin(commit.sha, path, number, "", "") for number in range(1, len(lines) + 1)]
+        known = _matches(lines, self.read(parent, old).splitlines(keepends=True))
+        earlier = self.blame(old, parent)
+        return [
+            earlier[known[at]] if at in known else Origin(commit.sha, path, at + 1, parent, old)
+            for at in range(len(lines))
+        ]
+
+    def at(self, moment: datetime) -> str:
+        """The last commit that is not dated later."""
+        latest = moment.timestamp()
+        return next((node.commit.sha for node in reversed(self._nodes) if node.seconds <= latest), "")
+
+    def read_many(self, wanted: Sequence[tuple[str, str]]) -> list[bytes | None]:
+        """Files of commits."""
+        found = (self._node(commit).tree.get(path) for commit, path in wanted)
+        return [self._blobs[blob.oid] if blob else None for blob in found]
 
     def changes(self, old: str, new: str, renames: bool = True) -> list[Rename]:
         """What differs between two commits; a file that went and one that came with the same bytes are a rename."""
