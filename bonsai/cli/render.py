@@ -11,13 +11,13 @@ from bonsai.errors import BonsaiError
 from bonsai.notes.layout import Tree
 from bonsai.notes.problem import ORDER, Problem
 from bonsai.passes.reports import (
+    AllowReport,
     ApplyReport,
     ArchiveReport,
     CommitReport,
     DailyReport,
     DoctorReport,
     InitReport,
-    LogReport,
     MigrateReport,
     MoveReport,
     PurgeReport,
@@ -73,7 +73,7 @@ def migrate(report: MigrateReport) -> Lines:
         return
     before, after = report.boot_tokens
     if report.dry_run:
-        yield f"Boot tokens now: {before}. Nothing was written (--dry-run)."
+        yield f"Boot tokens: {before} → {after}. Nothing was written (--dry-run)."
         return
     yield f"Boot tokens: {before} → {after}"
     if report.backup:
@@ -110,6 +110,13 @@ def commit(report: CommitReport) -> Lines:
     if report.held:
         yield "`bonsai status` says why; the next `bonsai commit` takes what is corrected."
     yield from problems(report.problems)
+
+
+def allow(report: AllowReport) -> Lines:
+    """`allow`: what is allowed now."""
+    yield from (f"allowed: {fingerprint}" for fingerprint in report.allowed)
+    if not report.allowed:
+        yield "Nothing is allowed that looks like a credential."
 
 
 def status(report: StatusReport, now: datetime, max_age: int) -> Lines:
@@ -203,15 +210,6 @@ def purge(report: PurgeReport) -> Lines:
     yield from (f"Waiting: {flat(item.path)} ({_count(item.days_left, 'day')} left)" for item in report.waiting)
     yield f"{gone} {_count(len(report.purged), 'file')}; {len(report.waiting)} in the grace period."
     yield from _committed(report.commit)
-
-
-def log(report: LogReport, path: str) -> Lines:
-    """`log`: one line a commit, its run in the third column."""
-    for item in report.commits:
-        run = item.run or "-"
-        yield f"{item.time}  {item.sha[:10]}  {run:<12}  {item.actor or item.author}  {flat(item.message)}"
-    if not report.commits:
-        yield f"{flat(path)}: no commit touches it." if path else "No commits."
 
 
 def undo(report: UndoReport) -> Lines:

@@ -162,8 +162,8 @@ def _names(fields: dict[str, Value], title: str) -> tuple[str, ...]:
 
 
 def _first_lines(text: str) -> tuple[str, str]:
-    """The first heading and the first line that says something, code only where there is nothing else."""
-    heading = lead = code = ""
+    """The first heading and the first line that says something; a table or code only where there is nothing else."""
+    heading = lead = table = code = ""
     rows = lines(text)
     for at, said, in_code in _said(rows):
         if in_code:
@@ -174,11 +174,13 @@ def _first_lines(text: str) -> tuple[str, str]:
             continue
         elif _is_underlined(rows, at):
             heading = heading or clean(said)
+        elif said[0] == "|":
+            table = table or clean(said)  # its header names columns, which says little of what is in them
         else:
             lead = lead or clean(_without_marks(said))
         if heading and lead:
             break
-    return heading, lead or code or heading
+    return heading, lead or table or code or heading
 
 
 def _without_closing(text: str) -> str:
