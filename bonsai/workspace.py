@@ -26,7 +26,6 @@ from bonsai.passes.reports import (
     DailyReport,
     DoctorReport,
     InitReport,
-    LogReport,
     MigrateReport,
     MoveReport,
     Outlook,
@@ -39,13 +38,14 @@ from bonsai.passes.reports import (
     Tokens,
     UndoReport,
 )
-from bonsai.place import Place, Progress
+from bonsai.place import Progress
 from bonsai.run import Run
+from bonsai.story import Story
 
 STAGING = "_reflect_staging.json"
 
 
-class Workspace(Place):
+class Workspace(Story):
     """A folder with a memory under git. `Workspace.open(path)`, then the verbs; each returns a typed report.
 
     Every verb raises a BonsaiError: NotFound, Busy (somebody else at work, git in the middle of something), Refused
@@ -242,10 +242,10 @@ class Workspace(Place):
         return self._run(lambda run, view, draft: archive.archive(draft, files, reason, run.now_iso))
 
     def restore(self, path: str) -> RestoreReport:
-        """Bring back an archive or a purged note, or with `PATH@REV` the exact bytes of a revision."""
+        """Bring back an archive or a purged note, or with `PATH@REV` the exact bytes of a revision or a day."""
 
         def plan(_: Run, view: View, draft: Draft) -> tuple[Plan, RestoreReport]:
-            return restore.restore(view, draft, self._history, path)
+            return restore.restore(view, draft, self._history, path, self._point)
 
         return self._run(plan, forgive=True, spare=path)
 
@@ -269,13 +269,6 @@ class Workspace(Place):
             with self._reading() as (run, _):
                 return plan(run, run.look(), run.draft())[1]
         return self._run(plan)
-
-    def log(self, path: str | None = None, *, limit: int = 0) -> LogReport:
-        """The commits of the memory, or of one path (through renames), newest first. Raises NotFound."""
-        commits = self._history.log([path] if path else [], limit=limit, follow=bool(path))
-        if path and not commits and not self._store.exists(path):
-            raise NotFound("there is no such file, and git never had one", path=path, hint="`bonsai log` names them.")
-        return LogReport(commits)
 
     def undo(self, run: str | None = None) -> UndoReport:
         """Take back one run (default: the newest pass), keeping later edits; with conflicts nothing changes."""

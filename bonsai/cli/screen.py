@@ -59,6 +59,19 @@ def write_json(value: Any, indent: int | None = 2) -> None:
     _send(sys.stdout, text.encode("utf-8", "backslashreplace") + b"\n")
 
 
+def write_text(text: str) -> None:
+    """A file on stdout, byte for byte; on a terminal its lines, which then cannot drive it."""
+    if sys.stdout.isatty():
+        write(text.removesuffix("\n").split("\n") if text else [])
+    else:
+        _send(sys.stdout, text.encode("utf-8", "surrogateescape"))
+
+
+def is_terminal() -> bool:
+    """Whether a person reads stdout, not a program."""
+    return sys.stdout.isatty()
+
+
 def is_interactive() -> bool:
     """Whether somebody can be asked: questions go to stderr, answers come from stdin."""
     return sys.stdin.isatty() and sys.stderr.isatty()

@@ -288,6 +288,81 @@ class RecallReport:
     fresh: bool
 
 
+@dataclass(slots=True)
+class Arrival:
+    """The run that brought a line into the note where it stands, out of another one (migrate, merge, split)."""
+
+    sha: str
+    time: str
+    actor: str
+    op: str
+    run: str
+    message: str
+
+
+@dataclass(slots=True)
+class WhyLine:
+    """One line and how it came to be; `sha` and `time` are None, `op` is "uncommitted" where no commit has it yet.
+
+    `origin` is the `path:line` at which its commit wrote it, `replaced` what stood there until then.
+    """
+
+    path: str
+    line: int
+    text: str
+    sha: str | None = None
+    time: str | None = None
+    actor: str = ""
+    author: str = ""
+    op: str = "uncommitted"
+    run: str = ""
+    session: str = ""
+    title: str = ""
+    message: str = ""
+    replaced: list[str] = field(default_factory=list)
+    origin: str = ""
+    via: Arrival | None = None
+
+
+@dataclass(slots=True)
+class WhyReport:
+    """`why`; `more` lines were found beyond the limit."""
+
+    lines: list[WhyLine]
+    more: int = 0
+
+
+@dataclass(slots=True)
+class ShowReport:
+    """`show`; `text` holds every byte (what is no UTF-8 as surrogate escapes), `commit` None is the file on disk."""
+
+    path: str
+    commit: str | None
+    time: str | None
+    text: str
+
+
+@dataclass(slots=True)
+class Changed:
+    """One file that differs: `old` is the path that it had, "" where it is new. Lines `added` and `removed`."""
+
+    path: str
+    old: str
+    kind: Literal["added", "deleted", "edited", "renamed"]
+    added: int
+    removed: int
+    diff: str
+
+
+@dataclass(slots=True)
+class DiffReport:
+    """`diff`: the notes as they stand against `commit` (None: before the first one)."""
+
+    commit: str | None
+    time: str | None
+    changes: list[Changed]
+
+
 def as_json(value: Any) -> Any:
     """A report as plain JSON values, its properties too; a trailing underscore is dropped (`from_` → `from`)."""
     if is_dataclass(value):

@@ -1,4 +1,6 @@
-"""Restore: bring back an archive, a purged note, or a file as it was at a revision."""
+"""Restore: bring back an archive, a purged note, or a file as it was at a revision or on a day."""
+
+from collections.abc import Callable
 
 from bonsai.errors import CannotCreate, NotFound, Usage
 from bonsai.notes import layout, rename
@@ -12,7 +14,9 @@ from bonsai.ports import History
 MANAGED = frozenset({Kind.NOTE, Kind.ASSET, Kind.BOOT, Kind.CONFIG})
 
 
-def restore(view: View, draft: Draft, history: History, target: str) -> tuple[Plan, RestoreReport]:
+def restore(
+    view: View, draft: Draft, history: History, target: str, point: Callable[[str], str]
+) -> tuple[Plan, RestoreReport]:
     """Plan the return of one file: `PATH` as it was last, `PATH@REV` as it was then; of a folder, what HEAD still has.
 
     Raises NotFound (git never had it), Usage (it stands there already), CannotCreate (the name is taken).
@@ -24,10 +28,10 @@ def restore(view: View, draft: Draft, history: History, target: str) -> tuple[Pl
         paths = [row.path for row in missing]
         body = "\n".join(f"restore {path}" for path in paths)
         return draft.plan("restore", f"restore: {layout.listed(paths)}", body), RestoreReport(paths, None)
-    path, rev = _name_and_revision(draft, history, target)
+    path, rev, commit = _name_and_revision(draft, history, target, point)
     if layout.kind_of(path) not in MANAGED:
         raise Usage("is nothing that bonsai keeps", path=path, hint="Name a file under memory/, or MEMORY.md.")
-    to = _at_revision(draft, history, path, rev) if rev else _latest(draft, history, path)
+    to = _at_revision(draft, history, path, commit) if rev else _latest(draft, history, path)
     at = f"\nfrom {rev}" if rev else ""
     return draft.plan("restore", f"restore: {layout.short(to)}", f"restore {to}{at}"), RestoreReport([to], None)
 
@@ -45,23 +49,24 @@ def _missing_below(view: View, folder: str) -> list[Row]:
     ]
 
 
-def _name_and_revision(draft: Draft, history: History, target: str) -> tuple[str, str]:
-    """Where the name ends: an `@` may well be part of it (`me@home.md`)."""
+def _name_and_revision(
+    draft: Draft, history: History, target: str, point: Callable[[str], str]
+) -> tuple[str, str, str]:
+    """Path, revision, its commit. An `@` may well be part of the name (`me@home.md`)."""
     name, at, rev = target.rpartition("@")
     if not at or draft.get(target) is not None:
-        return target, ""
+        return target, "", ""
     try:
-        history.resolve(rev)
+        return name, rev, point(rev)
     except NotFound:
         if not history.log([target], limit=1):
             raise
-        return target, ""
-    return name, rev
+        return target, "", ""
 
 
-def _at_revision(draft: Draft, history: History, path: str, rev: str) -> str:
+def _at_revision(draft: Draft, history: History, path: str, commit: str) -> str:
     """Exactly the bytes that the path had then; what stands there now is in HEAD."""
-    draft.put(path, history.read(history.resolve(rev), path))
+    draft.put(path, history.read(commit, path))
     return path
 
 
