@@ -13,6 +13,7 @@ from bonsai.config import Settings
 from bonsai.errors import BonsaiError, Busy, NotFound
 from bonsai.notes import layout
 from bonsai.notes.change import Plan, Row
+from bonsai.notes.secrets import Secret, find_in
 from bonsai.notes.view import View
 from bonsai.passes.look import Look
 from bonsai.passes.recover import changes, take_back
@@ -110,8 +111,14 @@ class Commits:
             return FileChange(path, None) if now and now.head else None
         if data is None:  # deleted and made anew: an editor at work
             data = self.out.store.read(path)
-        now.blob = blob_id(data)
+        seen, now.blob = now.blob, blob_id(data)
+        if self.view.is_held(now) or (now.blob != seen and self._secrets(data)):
+            return None  # saved since the look, with what may not be committed: the next look says so
         return FileChange(path, data, now.head_mode or now.stat.mode)
+
+    def _secrets(self, data: bytes) -> list[Secret]:
+        """What in these bytes looks like a credential and is not allowed."""
+        return [item for item in find_in(data) if item.fingerprint not in self.view.allowed]
 
     def _blob(self, path: str) -> Blob | None:
         row = self.view.rows.get(path)

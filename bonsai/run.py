@@ -14,7 +14,7 @@ from bonsai.notes.draft import FILE, Draft
 from bonsai.notes.layout import Kind, Tree
 from bonsai.notes.summary import summarise
 from bonsai.notes.view import EVERYTHING, View, is_inside, touch
-from bonsai.passes import pending, reindex
+from bonsai.passes import allow, pending, reindex
 from bonsai.passes.look import Look
 from bonsai.passes.recover import recover, unlock
 
@@ -65,6 +65,7 @@ class Run(Commits):
             self.out.store.sweep()
             self._look = Look(self.out.store, self.out.cache, self.out.history, time.time_ns(), self.out.progress)
             self.view = self._look.view(only, full, head)
+        self.view.allowed = allow.allowed(self.out.store)
         if self.calm and self.writer and late_paths(self.out.store):
             self._refresh({})  # the index was locked, or the run killed, when its commit was made
         return self.view
@@ -143,13 +144,15 @@ class Run(Commits):
     def _find_private(self) -> None:
         """Which notes may not be committed: their text must not come into git through an index either."""
         view, history = self.view, self.out.history
-        if not self.usable:
-            return
         known: set[str] = set(json.loads(self._look.recall("private") or "[]"))
         looked = view.rows.values() if self._only is None else map(view.rows.get, {*self._only, *known})
         notes = [row for row in looked if row is not None and row.summary is not None and row.stat is not None]
         new = [row.path for row in notes if not row.head]
-        private = (history.ignored(new) if new else set()) | history.filtered([row.path for row in notes])
+        private = {row.path for row in notes if row.secrets and view.is_held(row)}
+        if self.usable:
+            private |= (history.ignored(new) if new else set()) | history.filtered([row.path for row in notes])
+        else:
+            private |= known  # git cannot be asked what it ignores
         for path in private ^ known:
             touch(view, path)
         view.private = private
@@ -252,6 +255,19 @@ class Run(Commits):
                     "may not be committed, so it is left alone",
                     path=path,
                     hint="`bonsai status` says why; correct that first.",
+                )
+        self.need_no_secret(plan)
+
+    def need_no_secret(self, plan: Plan) -> None:
+        """No pass writes what looks like a credential, be it in git already. Raises Refused for the whole plan."""
+        for put in plan.puts:
+            for found in self._secrets(put.data)[:1]:
+                rows = [row for path in plan.paths if (row := self.view.rows.get(path))]
+                come = (row for row in rows for item in row.secrets if item.fingerprint == found.fingerprint)
+                raise Refused(
+                    f"holds what looks like a credential ({found.kind} {found.masked}), so nothing was changed",
+                    path=next(come, Row(put.path)).path,
+                    hint=f"Take it out, or `bonsai allow {found.fingerprint}` where it is none.",
                 )
 
     def _need_saved(self, plan: Plan) -> None:

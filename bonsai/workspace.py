@@ -7,7 +7,7 @@ from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
-from bonsai.adapters import clock
+from bonsai.adapters import clock, secret_audit
 from bonsai.adapters.files import Files, ensure_private
 from bonsai.errors import BadData, BonsaiError, IoFailed, NotFound, Refused
 from bonsai.notes import ages, layout, review, taxonomy
@@ -15,10 +15,11 @@ from bonsai.notes.change import Plan
 from bonsai.notes.draft import Draft
 from bonsai.notes.problem import problem
 from bonsai.notes.view import View
-from bonsai.passes import archive, daily, doctor, migrate, move, pending, purge, reflect, restore, status, undo
+from bonsai.passes import allow, archive, daily, doctor, migrate, move, pending, purge, reflect, restore, status, undo
 from bonsai.passes import recall as recalling
 from bonsai.passes.reindex import count
 from bonsai.passes.reports import (
+    AllowReport,
     ApplyReport,
     ArchiveReport,
     CommitReport,
@@ -105,6 +106,7 @@ class Workspace(Story):
             with self._reading() as (run, _):
                 view, drafted = run.look(), run.draft()
                 found, report = migrate.draft(view, drafted, self.tree, keep, clock.local(run.now).date())
+                run.need_no_secret(found)
                 report.dry_run, after = True, run.imagined(found, self.tree)
                 report.boot_tokens = Tokens(report.boot_tokens.before, status.boot_tokens(after))
                 return report
@@ -177,6 +179,17 @@ class Workspace(Story):
             )
             run.save()
             return CommitReport(sha, [row.path for row in found.rows] if sha else [], found.held, found.problems)
+
+    def allow(self, fingerprint: str = "", *, remove: bool = False) -> AllowReport:
+        """Let what looks like a credential be committed on this device, by its fingerprint; without one only list.
+
+        `remove`: hold it back again. Raises BadData (no fingerprint), NotFound (nothing to remove).
+        """
+        if not fingerprint:
+            return AllowReport(sorted(allow.allowed(self._store)))
+        ensure_private(self.root)
+        with self._outside.lock():
+            return allow.allow(self._store, fingerprint, remove)
 
     def _need(self, view: View, only: Sequence[str]) -> None:
         for path in only:
@@ -344,8 +357,11 @@ class Workspace(Story):
 
     # -- care ------------------------------------------------------------------------------------------
 
-    def doctor(self, *, fix: bool = False, unlock: bool = False) -> DoctorReport:
-        """Look whether the workspace can work at all; `fix` repairs what can be repaired without losing a note."""
+    def doctor(self, *, fix: bool = False, unlock: bool = False, secrets: bool = False) -> DoctorReport:
+        """Look whether the workspace can work at all; `fix` repairs what can be repaired without losing a note.
+
+        `secrets`: have detect-secrets look through every text as well.
+        """
         if fix or unlock:
             ensure_private(self.root)
         with self._outside.lock() if fix or unlock else nullcontext():
@@ -357,6 +373,8 @@ class Workspace(Story):
                 lambda: self.status().problems,
                 fix=fix,
                 unlock=unlock,
+                audit=secret_audit.audit if secrets else None,
+                allowed=allow.allowed(self._store),
             )
 
     def recall(self, query: str, *, limit: int = 10, domain: str = "", type: str = "") -> RecallReport:

@@ -19,10 +19,11 @@ from typing import Any
 
 from bonsai.notes.change import Row, Stat
 from bonsai.notes.problem import Problem
+from bonsai.notes.secrets import Secret
 from bonsai.notes.summary import Summary
 from bonsai.ports import Snapshot
 
-SCHEMA = 1
+SCHEMA = 2
 _TABLES = (
     "CREATE TABLE rows (path BLOB PRIMARY KEY, data BLOB NOT NULL, sum INTEGER NOT NULL) WITHOUT ROWID",
     "CREATE TABLE meta (name BLOB PRIMARY KEY, data BLOB NOT NULL, sum INTEGER NOT NULL) WITHOUT ROWID",
@@ -275,9 +276,9 @@ def _signed(key: str, record: list[object]) -> tuple[bytes, bytes, int]:
 
 
 def _packed(row: Row) -> tuple[bytes, bytes, int]:
-    """A row as one flat list of 21 values. What is the usual case is 0, which is quick to read back."""
+    """A row as one flat list of 22 values. What is the usual case is 0, which is quick to read back."""
     record: list[object] = [row.path, *(row.stat or _NO_STAT), row.blob, 0 if row.head == row.blob else row.head]
-    record.append(row.head_mode)
+    record += [row.head_mode, row.secrets or 0]
     if row.summary is None:
         record += _NO_SUMMARY
     else:
@@ -289,7 +290,7 @@ def _packed(row: Row) -> tuple[bytes, bytes, int]:
 def _rows(records: Iterable[list[Any]]) -> dict[str, Row]:
     """What `_packed` packed. Written out in one loop: it runs for ten thousand notes at every start."""
     rows = {}
-    for path, size, mtime, ctime, inode, mode, blob, head, head_mode, title, *rest in records:
+    for path, size, mtime, ctime, inode, mode, blob, head, head_mode, hidden, title, *rest in records:
         summary = None
         if title is not None:
             lead, tokens, blank, dated, archived, kind, key, names, links, found, held = rest
@@ -298,6 +299,8 @@ def _rows(records: Iterable[list[Any]]) -> dict[str, Row]:
             summary = Summary(title, lead, tokens, blank, dated, archived, kind, key, names, links, problems, held)
         info = None if size is None else Stat(size, mtime, ctime, inode, mode)
         rows[path] = Row(path, info, blob, blob if head == 0 else head, head_mode, summary)
+        if hidden:
+            rows[path].secrets = tuple([Secret(*item) for item in hidden])
     return rows
 
 

@@ -23,6 +23,7 @@ COMMANDS = {
     "recall": "reading",
     "daily": "reading",
     "commit": "history",
+    "allow": "allowing",
     "log": "story",
     "why": "story",
     "show": "story",

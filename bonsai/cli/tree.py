@@ -150,14 +150,15 @@ def status(door: Door, style: str) -> int:
     return door.answer(report, render.status(report, now, max_age), EXIT_OF[report.status])
 
 
-@verb("doctor", "bonsai doctor\nbonsai doctor --fix\nbonsai doctor --unlock")
+@verb("doctor", "bonsai doctor\nbonsai doctor --fix\nbonsai doctor --unlock\nbonsai doctor --secrets")
 @click.option("--fix", is_flag=True, help="Repair what can be repaired without losing anything.")
 @click.option("--unlock", is_flag=True, help="Remove a git lock that a program that is gone has left.")
+@click.option("--secrets", is_flag=True, help="Have detect-secrets look for credentials in every text.")
 @door
-def doctor(door: Door, fix: bool, unlock: bool) -> int:
+def doctor(door: Door, fix: bool, unlock: bool, secrets: bool) -> int:
     """Check the workspace and its repository. Exit code 1 when a check fails."""
     from bonsai.cli import render
 
     with door.workspace() as workspace:
-        report = workspace.doctor(fix=fix, unlock=unlock)
+        report = workspace.doctor(fix=fix, unlock=unlock, secrets=secrets)
     return door.answer(report, render.doctor(report), code=int(not all(check.ok for check in report.checks)))

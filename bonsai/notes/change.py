@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
+from bonsai.notes.secrets import Secret
 from bonsai.notes.summary import Summary
 
 EntryKind = Literal["file", "symlink", "special", "unreadable"]
@@ -42,7 +43,8 @@ class Row:
     blob: str = ""  # git's object id of the bytes on disk; "" where they were not read
     head: str = ""  # the object id in HEAD; "" where HEAD has no such path
     head_mode: int = 0
-    summary: Summary | None = None  # of notes and boot files on disk
+    summary: Summary | None = None  # of notes and boot files on disk; it quotes no credential
+    secrets: tuple[Secret, ...] = ()  # what looks like a credential in the file on disk
 
 
 @dataclass(frozen=True, slots=True)

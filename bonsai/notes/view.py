@@ -7,11 +7,13 @@ from typing import Any
 from bonsai.notes import layout
 from bonsai.notes.change import Row
 from bonsai.notes.layout import Kind, Tree
-from bonsai.notes.problem import Problem
+from bonsai.notes.problem import Problem, problem
+from bonsai.notes.secrets import Secret
 
 AGENTS = "agents"  # in View.memo
 EVERYTHING = "*"  # in View.dirty: every index
 ARCHIVE_END = f"{layout.ARCHIVED}.md"
+MOST_SECRETS = 20  # problems of one file
 COMMITTED = frozenset({Kind.NOTE, Kind.INDEX, Kind.BOOT, Kind.CONFIG, Kind.ASSET})
 
 
@@ -25,6 +27,7 @@ class View:
     unread: set[str] = field(default_factory=set)  # stands on disk but cannot be read: never taken for deleted
     dirty: set[str] = field(default_factory=set)  # index folders to render again; "*" is everything
     private: set[str] = field(default_factory=set)  # may not be committed: no index may quote them
+    allowed: frozenset[str] = frozenset()  # fingerprints of what looks like a credential and may be committed
     fresh: dict[str, bytes] = field(default_factory=dict)
     memo: dict[str, Any] = field(default_factory=dict)  # derived from rows in this process; see Snapshot.memo
     leftovers: bool = False  # temporary files of a killed run of ours lie about
@@ -72,12 +75,24 @@ class View:
         """Whether the disk does not tell what stands there: the path, or a folder above it, cannot be read."""
         return bool(self.unread) and is_inside(path, self.unread)
 
+    def secrets(self, row: Row) -> list[Secret]:
+        """What in the file looks like a credential and is not allowed."""
+        return [item for item in row.secrets if item.fingerprint not in self.allowed]
+
+    def is_held(self, row: Row) -> bool:
+        """Whether the file may not be committed as it is: conflict markers, a credential."""
+        return (row.summary is not None and row.summary.held) or bool(row.secrets and self.secrets(row))
+
     def all_problems(self) -> list[Problem]:
-        """What is wrong with names, links and the notes on disk."""
+        """What is wrong with names, links and the files on disk."""
         found = list(self.problems)
         for row in self.rows.values():
-            if row.summary is not None and row.stat is not None:
+            if row.stat is None:
+                continue
+            if row.summary is not None:
                 found += row.summary.problems
+            if row.secrets:
+                found += [_secret(row, item) for item in self.secrets(row)[:MOST_SECRETS]]
         return found
 
     def trees(self) -> list[Tree]:
@@ -88,6 +103,15 @@ class View:
             self.memo[AGENTS] = {layout.tree_of(path).agent for path in paths if layout.kind_of(path) in kinds}
         agents = self.memo[AGENTS]
         return [Tree(), *(Tree(agent) for agent in sorted(agents - {""}))]
+
+
+def _secret(row: Row, found: Secret) -> Problem:
+    what = f"looks like a credential (line {found.line}: {found.kind} {found.masked})"
+    if row.blob == row.head:
+        words = f"{what} and is in git already: renew it; `bonsai allow {found.fingerprint}` ends this warning"
+    else:
+        words = f"{what} and is held back: take it out, or `bonsai allow {found.fingerprint}` where it is none"
+    return problem("secret", row.path, words)
 
 
 def touch(view: View, path: str) -> None:

@@ -1,15 +1,20 @@
 """Doctor: look whether the workspace can work at all, and repair what can be repaired without losing a note."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from bonsai.errors import BonsaiError
-from bonsai.notes.problem import Problem
+from bonsai.notes import layout
+from bonsai.notes.problem import Problem, problem
+from bonsai.notes.secrets import Secret
+from bonsai.notes.view import COMMITTED
 from bonsai.passes.recover import recover
 from bonsai.passes.reports import Check, DoctorReport
 from bonsai.ports import Cache, History, Journal, NoteStore
 
+Audit = Callable[[Iterable[tuple[str, bytes]]], list[tuple[str, Secret]]]
 FOREIGN_LOCK = 15 * 60  # seconds after which somebody else's lock may be removed on request
 
 
@@ -41,12 +46,15 @@ def doctor(
     *,
     fix: bool,
     unlock: bool,
+    audit: Audit | None = None,
+    allowed: frozenset[str] = frozenset(),
 ) -> DoctorReport:
     """Run every check; with `fix` (under the writer lock) repair before looking.
 
     Args:
         problems: what status finds, asked for last.
         unlock: also remove locks of others that are older than 15 minutes while no git runs here.
+        audit: a deeper search for credentials in files (path, bytes); what it finds and `allowed` lacks is told.
     """
     work = _Doctor(store, cache, history, journal)
     if fix or unlock:
@@ -64,7 +72,25 @@ def doctor(
         return f"{len(bad)} problem{'' if len(bad) == 1 else 's'}: see `bonsai status`" if bad else ""
 
     work.check("notes", notes, "every note can be read")
+    if audit:
+        guesses = audit
+        work.check("secrets", lambda: _secrets(work, guesses, allowed, found), "detect-secrets finds nothing more")
     return DoctorReport(work.checks, work.fixed, found)
+
+
+def _secrets(work: _Doctor, audit: Audit, allowed: frozenset[str], found: list[Problem]) -> str:
+    guesses = [(path, item) for path, item in audit(_texts(work.store)) if item.fingerprint not in allowed]
+    for path, item in guesses:
+        what = f"may be a credential (line {item.line}: {item.kind} {item.masked})"
+        found.append(problem("secret", path, f"{what}: take it out, or `bonsai allow {item.fingerprint}`", "info"))
+    return f"{len(guesses)} place{'' if len(guesses) == 1 else 's'} that may hold a credential" if guesses else ""
+
+
+def _texts(store: NoteStore) -> Iterator[tuple[str, bytes]]:
+    for entry in store.scan():
+        if entry.kind == "file" and layout.kind_of(entry.path) in COMMITTED:
+            with suppress(BonsaiError):  # a file that cannot be read is a problem of status
+                yield entry.path, store.read(entry.path, layout.MAX_PARSED)
 
 
 def _repair(work: _Doctor, fix: bool, unlock: bool) -> None:

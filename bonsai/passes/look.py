@@ -5,10 +5,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 
 from bonsai.errors import BonsaiError, IoFailed, NotFound
-from bonsai.notes import layout, lifecycle, links
+from bonsai.notes import layout, lifecycle, links, secrets
 from bonsai.notes.change import Entry, PathTime, Row
 from bonsai.notes.layout import Kind
 from bonsai.notes.problem import Problem, problem
+from bonsai.notes.secrets import Secret
 from bonsai.notes.summary import summarise
 from bonsai.notes.view import COMMITTED, EVERYTHING, View, touch
 from bonsai.ports import Cache, History, NoteStore, Snapshot
@@ -163,7 +164,7 @@ class Look:
         for path in covered:
             if path not in seen and path not in view.unread:
                 row = view.rows[path]
-                self._set(view, replace(row, stat=None, blob="", summary=None))
+                self._set(view, replace(row, stat=None, blob="", summary=None, secrets=()))
                 touch(view, path)
                 changed = True
         return changed
@@ -226,9 +227,14 @@ class Look:
             view.fresh[path] = data
             self._kept += len(data)
         before, summary = row.summary, None
+        found: tuple[Secret, ...] = ()
         if kind in (Kind.NOTE, Kind.BOOT):
-            summary = summarise(path, data[: layout.MAX_PARSED], len(data))
-        self._set(view, Row(path, stat, blob, row.head, row.head_mode, summary))
+            # Without its credentials: no index, problem or cache can quote what was never taken in.
+            shown, found = secrets.without(data)
+            summary = summarise(path, shown[: layout.MAX_PARSED], len(shown))
+        elif len(data) <= layout.MAX_PARSED and secrets.is_text(data):
+            found = secrets.without(data)[1]
+        self._set(view, Row(path, stat, blob, row.head, row.head_mode, summary, found))
         touch(view, path)
         same_names = before and summary and (before.links, before.names) == (summary.links, summary.names)
         return new or not (same_names or kind in (Kind.INDEX, Kind.CONFIG))

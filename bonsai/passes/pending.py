@@ -31,7 +31,7 @@ def sort_out(view: View, history: History, generated: bool, only: Sequence[str] 
     ignored = history.ignored([row.path for row in rows if row.stat is not None and not row.head]) if here else set()
     filtered = history.filtered(here) if here else set()
     for row in rows:
-        if row.summary is not None and row.summary.held:
+        if view.is_held(row):
             found.held.append(row.path)
         elif row.path in ignored:
             if layout.kind_of(row.path) is not Kind.INDEX:  # that of an ignored folder: its notes are named

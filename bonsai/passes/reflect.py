@@ -24,8 +24,11 @@ def stage(
     now: datetime,
     read: Callable[[str], bytes],
 ) -> list[Candidate]:
-    """What needs a decision: old notes in general/, large notes and domains, near-duplicates."""
-    rows = sorted(view.notes(tree), key=lambda row: row.path)
+    """What needs a decision: old notes in general/, large notes and domains, near-duplicates.
+
+    Of a note that is held back nothing could be done; and the suggestions for it would quote it.
+    """
+    rows = sorted((row for row in view.notes(tree) if not view.is_held(row)), key=lambda row: row.path)
     notes = [
         NoteView(
             row.path,

@@ -226,7 +226,7 @@ def _without_notes(view: View, tree: Tree, every: set[str]) -> list[str]:
 def _boot(view: View, tree: Tree, root: str, read: Read, now_iso: str) -> dict[str, bytes | None]:
     """The boot file with its block, unless somebody must look at it first."""
     row = view.rows.get(tree.boot)
-    if tree.boot in view.unread or (row and row.summary and row.summary.held):
+    if tree.boot in view.unread or (row and view.is_held(row)):
         return {}
     old = read(tree.boot)
     backup = view.on_disk(tree.at(layout.BACKUP))

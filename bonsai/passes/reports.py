@@ -8,6 +8,7 @@ from bonsai.notes.review import Candidate as Candidate  # noqa: PLC0414 (part of
 from bonsai.ports import Commit
 
 Health = Literal["HEALTHY", "WARNING", "CRITICAL"]
+ChangeKind = Literal["added", "deleted", "edited", "renamed"]
 
 
 class Tokens(NamedTuple):
@@ -93,6 +94,13 @@ class CommitReport:
     paths: list[str]
     held: list[str]
     problems: list[Problem] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class AllowReport:
+    """`allow`: the fingerprints of everything that is allowed now."""
+
+    allowed: list[str]
 
 
 @dataclass(slots=True)
@@ -344,14 +352,18 @@ class ShowReport:
 
 @dataclass(slots=True)
 class Changed:
-    """One file that differs: `old` is the path that it had, "" where it is new. Lines `added` and `removed`."""
+    """One file that differs: `old` is the path that it had, "" where it is new. Lines `added` and `removed`.
+
+    `generated`: an index, or only the block of a boot file; it follows from the notes.
+    """
 
     path: str
     old: str
-    kind: Literal["added", "deleted", "edited", "renamed"]
+    kind: ChangeKind
     added: int
     removed: int
     diff: str
+    generated: bool
 
 
 @dataclass(slots=True)
