@@ -145,8 +145,9 @@ class Run(Commits):
         """Which notes may not be committed: their text must not come into git through an index either."""
         view, history = self.view, self.out.history
         known: set[str] = set(json.loads(self._look.recall("private") or "[]"))
-        looked = view.rows.values() if self._only is None else map(view.rows.get, {*self._only, *known})
-        notes = [row for row in looked if row is not None and row.summary is not None and row.stat is not None]
+        only = None if self._only is None else [*self._only, *known]  # files, or folders with all that is below
+        looked = (row for path, row in view.rows.items() if only is None or is_inside(path, only))
+        notes = [row for row in looked if row.summary is not None and row.stat is not None]
         new = [row.path for row in notes if not row.head]
         private = {row.path for row in notes if row.secrets and view.is_held(row)}
         if self.usable:

@@ -195,7 +195,8 @@ class Workspace(Story):
         for path in only:
             if layout.kind_of(path) is layout.Kind.OUTSIDE and path != layout.MEMORY:
                 raise Refused("is not part of the memory", path=path, hint="Name a path under memory/, or MEMORY.md.")
-            if path not in view.rows and not self._store.exists(path):
+            known = path in view.rows or self._store.exists(path)
+            if not known and not any(other.startswith(f"{path}/") for other in view.rows):  # a folder that was removed
                 raise NotFound("there is no such file", path=path, hint="`bonsai status` lists what is pending.")
 
     def status(self) -> StatusReport:
