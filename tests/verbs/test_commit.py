@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import unicodedata
 
 import pytest
@@ -116,6 +117,15 @@ def test_a_folder_takes_what_is_below(box: Sandbox) -> None:
     assert "memory/domains/ab/c.md" not in report.paths
 
 
+def test_a_folder_that_was_removed_by_its_name(garden: Sandbox) -> None:
+    shutil.rmtree(garden.root / "memory/domains/business")
+    garden.write(f"{GENERAL}/inbox.md", "pending\n")
+    paths = garden.ws.commit("memory/domains/business").paths
+    assert {"memory/domains/business/pricing.md", "memory/domains/business/seo/words.md"} <= set(paths)
+    assert not [path for path in garden.tree() if "business" in path]
+    assert f"{GENERAL}/inbox.md" not in paths
+
+
 def test_a_deleted_note_by_its_name(garden: Sandbox) -> None:
     os.remove(garden.root / GENERAL / "inbox.md")
     assert f"{GENERAL}/inbox.md" in garden.ws.commit(f"{GENERAL}/inbox.md").paths
@@ -224,6 +234,29 @@ def test_an_index_in_an_ignored_folder_is_not_committed_either(box: Sandbox) -> 
     assert [item.path for item in box.problems("ignored")] == ["memory/domains/private/diary.md"]
     assert Workspace.init(box.root).created == []
     assert not [path for path in box.tree() if "private" in path]
+
+
+@pytest.mark.parametrize("rule", ["ignored", "filtered"])
+def test_no_commit_quotes_a_private_note(garden: Sandbox, rule: str) -> None:
+    if rule == "ignored":
+        garden.write(".gitignore", "diary*.md\n")
+    else:
+        garden.write(".gitattributes", "diary*.md filter=git-crypt\n")
+    acts = [
+        lambda: garden.ws.commit("memory/domains/private"),
+        lambda: garden.ws.commit("memory"),
+        lambda: garden.ws.commit("memory/domains/private/diary2.md", "memory/dates.md"),
+        garden.ws.commit,
+        lambda: garden.ws.daily_add("x"),
+        lambda: garden.ws.move("memory/dates.md", "private"),
+        garden.ws.undo,
+    ]
+    for number, act in enumerate(acts):
+        garden.write(f"memory/domains/private/diary{number}.md", "The treasure lies in the barn.\n")
+        garden.write("memory/dates.md", f"# Dates {number}\n") if garden.has("memory/dates.md") else None
+        act()
+        assert garden.git("log", "--all", "-Streasure", "--format=%h %s") == "", number
+    assert garden.ws.recall("treasure").hits, "it is there for who looks"
 
 
 def test_a_filtered_note_is_not_committed(box: Sandbox) -> None:
