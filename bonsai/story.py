@@ -88,13 +88,12 @@ class Story(Place):
         return DiffReport(commit or None, time, changes)
 
     def is_point(self, text: str) -> bool:
-        """Whether a text names a time or a revision; a file of that name comes first."""
+        """Whether a text names a time or a revision rather than a file."""
         if self._store.exists(text):
             return False
-        try:
-            return bool(self._point(text))
-        except NotFound:
-            return moment.is_date(text)
+        with suppress(NotFound):
+            return moment.is_date(text) or bool(self._point(text))
+        return not why.is_pathlike(text)
 
     # -- inside ----------------------------------------------------------------------------------------
 

@@ -66,8 +66,8 @@ def blame(run: GitRun, layout: Layout, commit: str, path: str, copies: bool) -> 
     """
     name = layout.full(path)[len(layout.prefix) :]
     words = ["--porcelain", "--no-textconv", *(["-M", "-C4"] if copies else [])]
-    # An empty name takes back the list of commits to ignore that the repository's own config may ask for.
-    result = run("blame", *words, "--ignore-revs-file=", commit, "--", name, config=("blame.ignoreRevsFile=",))
+    # The repository's own config may ask to pass over some commits.
+    result = run("blame", *words, "--no-ignore-revs-file", commit, "--", name)
     if result.code:
         raise missing(run, result, path)
     return list(git_blame.origins(result.out, layout.managed))
@@ -119,10 +119,14 @@ def _log(run: GitRun, rev: str, *rest: str, literal: bool = True) -> bytes:
 
 
 def _walk(run: GitRun, shas: Sequence[str]) -> bytes:
-    """The log of just these commits, in this order."""
+    """The log of just these commits, in this order. Raises NotFound."""
     if not shas:
         return b""
-    return run.ok(*LOG, *_TELL, "--no-walk=unsorted", "--stdin", data="".join(f"{sha}\n" for sha in shas).encode())
+    names = "".join(f"{sha}\n" for sha in shas).encode()
+    result = run(*LOG, *_TELL, "--no-walk=unsorted", "--stdin", data=names)
+    if result.code:
+        raise missing(run, result, shas[0])
+    return result.out
 
 
 # --- one path through its names ---------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ from hashlib import sha1
 
 from bonsai.errors import Busy, Misconfigured, NotFound
 from bonsai.notes.change import PathTime
+from bonsai.notes.compare import split
 from bonsai.ports import Author, Blob, Commit, FileChange, Origin, Rename, RepoState
 
 _TRAILER = re.compile(r"Bonsai-(Op|Actor|Run|Session|Undoes): (.*)")
@@ -155,7 +156,7 @@ class MemoryHistory:
     def blame(self, path: str, rev: str = "HEAD", copies: bool = True) -> list[Origin]:
         """Where each line comes from, through renames; copies are not looked for."""
         here = self._position(self.resolve(rev))
-        lines = self.read(self._nodes[here].commit.sha, path).splitlines(keepends=True)
+        lines = split(self.read(self._nodes[here].commit.sha, path))
         while here and self._nodes[here - 1].tree.get(path) == self._nodes[here].tree[path]:
             here -= 1
         commit = self._nodes[here].commit
@@ -163,7 +164,7 @@ class MemoryHistory:
         old = next((item.old for item in self.changes(parent, commit.sha) if item.new == path), "")
         if not old:
             return [Origin(commit.sha, path, number, "", "") for number in range(1, len(lines) + 1)]
-        known = _matches(lines, self.read(parent, old).splitlines(keepends=True))
+        known = _matches(lines, split(self.read(parent, old)))
         earlier = self.blame(old, parent)
         return [
             earlier[known[at]] if at in known else Origin(commit.sha, path, at + 1, parent, old)

@@ -6,7 +6,6 @@ from itertools import groupby
 
 from bonsai.cli.render import flat
 from bonsai.cli.screen import Line, Lines
-from bonsai.notes.layout import INDEX, name_of
 from bonsai.passes.reports import Changed, DiffReport, LogReport, WhyLine, WhyReport
 
 Local = Callable[[datetime], datetime]
@@ -57,8 +56,8 @@ def why(report: WhyReport, text: str, local: Local) -> Lines:
 
 
 def diff(report: DiffReport, named: bool) -> Lines:
-    """`diff`: unified diffs; of indexes, unless a path was named, only that they differ: they follow from the notes."""
-    shown = [item for item in report.changes if named or name_of(item.path) != INDEX]
+    """`diff`: unified diffs; of what is generated, unless a path was named, only how many."""
+    shown = [item for item in report.changes if named or not item.generated]
     for item in shown:
         old = f" (was {flat(item.old)})" if item.kind == "renamed" else ""
         yield Line(f"{_SIGN[item.kind]} {flat(item.path)}{old}  +{item.added} -{item.removed}", "bold")
@@ -67,7 +66,7 @@ def diff(report: DiffReport, named: bool) -> Lines:
         since = f"since {report.time}" if report.time else "yet"
         yield f"Nothing differs {since}."
     elif len(shown) < len(report.changes):
-        yield f"… and {len(report.changes) - len(shown)} generated {INDEX}"
+        yield f"… and {len(report.changes) - len(shown)} that are generated"
 
 
 def patch(report: DiffReport) -> Lines:

@@ -6,7 +6,7 @@ from datetime import date, datetime, time
 
 from bonsai.errors import BadData
 
-_SHAPE = re.compile(r"(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2}[0-9:.,]{0,16}(?:Z|[+-]\d{2}:?\d{2})?))?")
+_SHAPE = re.compile(r"(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2}[0-9:.,]{0,16}(?:Z|[+-]\d{2}:?\d{2})?))?", re.ASCII)
 
 
 def is_date(text: str) -> bool:

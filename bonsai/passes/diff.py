@@ -4,10 +4,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from bonsai.errors import NotFound
-from bonsai.notes import compare, layout
+from bonsai.notes import boot, compare, layout
 from bonsai.notes.layout import Kind
 from bonsai.notes.view import COMMITTED, View, is_inside
-from bonsai.passes.reports import Changed
+from bonsai.passes.reports import Changed, ChangeKind
 from bonsai.ports import History
 
 
@@ -73,6 +73,16 @@ def _changes(history: History, read: Callable[[str], bytes], commit: str, pairs:
 def _changed(pair: _Pair, before: bytes, after: bytes) -> Changed:
     text = compare.unified(before, after, pair.old, pair.new)
     rows = text.split("\n")[2:] if text.startswith("--- ") else []
-    kind = "added" if not pair.old else "deleted" if not pair.new else "edited" if pair.old == pair.new else "renamed"
+    kind: ChangeKind = (
+        "added" if not pair.old else "deleted" if not pair.new else "edited" if pair.old == pair.new else "renamed"
+    )
     added, removed = (sum(row.startswith(mark) for row in rows) for mark in "+-")
-    return Changed(pair.new or pair.old, pair.old, kind, added, removed, text)  # type: ignore[arg-type]
+    return Changed(pair.new or pair.old, pair.old, kind, added, removed, text, _is_generated(pair, before, after))
+
+
+def _is_generated(pair: _Pair, before: bytes, after: bytes) -> bool:
+    """Whether nothing that a person wrote differs: an index, or the block of a boot file."""
+    kind = layout.kind_of(pair.new or pair.old)
+    return kind is Kind.INDEX or (
+        kind is Kind.BOOT and bool(pair.old and pair.new) and boot.strip(before) == boot.strip(after)
+    )
