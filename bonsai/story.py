@@ -9,6 +9,7 @@ from bonsai.adapters import clock
 from bonsai.errors import BonsaiError, NotFound, Refused, Usage
 from bonsai.notes import layout, moment
 from bonsai.notes.layout import Kind
+from bonsai.notes.rename import came_from
 from bonsai.notes.view import View
 from bonsai.passes import diff, why
 from bonsai.passes.reports import DiffReport, LogReport, ShowReport, WhyReport
@@ -69,7 +70,10 @@ class Story(Place):
         return WhyReport(why.explain(self._history, version, why.numbers(aim, version)))
 
     def show(self, path: str, *, at: str = "") -> ShowReport:
-        """A file as it stands (where it is gone: as it was last), or as it was `at` a revision, run, day or time."""
+        """A file as it stands (where it is gone: as it was last), or as it was `at` a revision, run, day or time.
+
+        Then under the name that it had. Raises NotFound, Refused, BadData (a day that does not exist).
+        """
         _need_ours(path)
         if at:
             return self._shown(path, self._point(at))
@@ -79,11 +83,12 @@ class Story(Place):
 
     def diff(self, point: str = "HEAD", path: str | None = None) -> DiffReport:
         """What differs between a revision, run, day or time and the memory as it stands, or in one file or folder."""
-        if path:
-            _need_ours(path)
+        only = [path.rstrip("/")] if path else []
+        for name in only:
+            _need_ours(name)
         commit = self._history.head() if point == "HEAD" else self._point(point)
         with self._reading() as (run, _):
-            changes = diff.diff(run.look(), self._history, self._store.read, commit, [path] if path else [])
+            changes = diff.diff(run.look(), self._history, self._store.read, commit, only)
         time = self._history.commits([commit])[commit].time if commit else None
         return DiffReport(commit or None, time, changes)
 
@@ -159,11 +164,18 @@ class Story(Place):
                     yield path, data, numbers
 
     def _shown(self, path: str, commit: str) -> ShowReport:
-        data = self._history.read(commit, path)
-        return ShowReport(path, commit, self._history.commits([commit])[commit].time, _text(data))
+        """A file of a commit, under the name that it had then."""
+        name = path
+        if self._history.read_many([(commit, path)])[0] is None:
+            changes = self._history.changes(commit, self._history.head())
+            name = came_from((item[:2] for item in changes), path) or path
+        data = self._history.read(commit, name)
+        return ShowReport(name, commit, self._history.commits([commit])[commit].time, _text(data))
 
 
 def _need_ours(path: str) -> None:
+    if fault := layout.path_fault(path):
+        raise Refused(fault, path=path.replace("\0", "\\0"), hint="Name a path inside the workspace.")
     if layout.kind_of(path) is Kind.OUTSIDE and path != layout.MEMORY:
         raise Refused("is not part of the memory", path=path, hint="Name a path under memory/, or MEMORY.md.")
 

@@ -7,7 +7,7 @@ from bonsai.adapters import git_blame, git_log
 from bonsai.adapters.git_repo import Layout
 from bonsai.adapters.git_run import GitRun, Result
 from bonsai.errors import BonsaiError, NotFound
-from bonsai.notes import layout as names
+from bonsai.notes.rename import came_from
 from bonsai.ports import Commit, Origin, Rename
 
 LOG = ("log", "-z", "--no-renames", "--no-color", "--no-show-signature", "--no-notes")
@@ -143,7 +143,7 @@ def _trail(run: GitRun, layout: Layout, path: str, rev: str, changes: Changes) -
         name, start = todo.pop()
         for sha, parent, added in _touching(run, layout, name, start):
             found[sha] = None
-            origin = _origin(changes(parent, sha), name) if added and parent else ""
+            origin = came_from((item[:2] for item in changes(parent, sha)), name) if added and parent else ""
             if origin and origin not in seen and len(seen) < _NAMES:
                 seen.add(origin)
                 todo.append((origin, parent))
@@ -170,17 +170,3 @@ def _touching(run: GitRun, layout: Layout, name: str, rev: str) -> Iterator[tupl
             added = (next(tokens) == full and status[0] == "A") or added
     if sha:
         yield sha, parent, added
-
-
-def _origin(found: list[Rename], path: str) -> str:
-    """The name that a path had before a commit: what git takes for a rename, else a file of that name that went."""
-    for item in found:
-        if item.new == path and item.old and item.old != path:
-            return item.old
-    gone = [item.old for item in found if not item.new and _bare(item.old) == _bare(path)]
-    return min(gone, key=lambda old: names.folder_of(old) != names.folder_of(path), default="")
-
-
-def _bare(path: str) -> str:
-    """The name of a note, archived or not."""
-    return names.name_of(names.live_path(path) if names.is_archived(path) else path)

@@ -123,3 +123,22 @@ def without_archive_keys(data: bytes) -> bytes:
     if not any(key in found.fields for key in ARCHIVE_KEYS) or not note.can_splice(found):
         return data
     return note.set_fields(data, {key: None for key in ARCHIVE_KEYS if key in found.fields})
+
+
+def bare_name(path: str) -> str:
+    """The name of a file, whether it is archived or not, and wherever it stands."""
+    return layout.name_of(layout.live_path(path) if layout.is_archived(path) else path)
+
+
+def came_from(pairs: Iterable[tuple[str, str]], path: str) -> str:
+    """The name that a path had before changes, each (old, new): renamed to it, else gone with the same bare name.
+
+    A note of two lines that gains `archived:` is no rename to git, since it is not half alike.
+    """
+    gone = []
+    for old, new in pairs:
+        if new == path and old and old != path:
+            return old
+        if not new and bare_name(old) == bare_name(path):
+            gone.append(old)
+    return min(gone, key=lambda old: layout.folder_of(old) != layout.folder_of(path), default="")

@@ -6,6 +6,7 @@ from typing import NamedTuple
 from bonsai.errors import NotFound
 from bonsai.notes import boot, compare, layout
 from bonsai.notes.layout import Kind
+from bonsai.notes.rename import bare_name
 from bonsai.notes.view import COMMITTED, View, is_inside
 from bonsai.passes.reports import Changed, ChangeKind
 from bonsai.ports import History
@@ -49,7 +50,7 @@ def _pairs(then: Mapping[str, str], now: Mapping[str, str]) -> list[_Pair]:
     gone = {path: then[path] for path in then if path not in now}
     came = {path: now[path] for path in now if path not in then}
     found = [_Pair(path, path) for path in then if path in now]
-    keys: tuple[Callable[[str, str], str], ...] = (lambda path, oid: oid, lambda path, oid: _bare(path))
+    keys: tuple[Callable[[str, str], str], ...] = (lambda path, oid: oid, lambda path, oid: bare_name(path))
     for key in keys:
         origins = {key(path, oid): path for path, oid in gone.items() if layout.kind_of(path) is not Kind.INDEX}
         for new, oid in list(came.items()):
@@ -58,10 +59,6 @@ def _pairs(then: Mapping[str, str], now: Mapping[str, str]) -> list[_Pair]:
                 del gone[old], came[new]
     found += [_Pair(path, "") for path in gone] + [_Pair("", path) for path in came]
     return sorted(found, key=lambda pair: pair.new or pair.old)
-
-
-def _bare(path: str) -> str:
-    return layout.name_of(layout.live_path(path) if layout.is_archived(path) else path)
 
 
 def _changes(history: History, read: Callable[[str], bytes], commit: str, pairs: Sequence[_Pair]) -> list[Changed]:

@@ -21,11 +21,10 @@ _PATHLIKE = re.compile(r"(?:memory/|MEMORY|\.{0,2}/)")
 
 
 class Target(NamedTuple):
-    """What is asked about: lines `first` to `last` of a path, 1-based; 0 stands for all of it."""
+    """What is asked about: some lines of a path, from and to, 1-based; None stands for all of it."""
 
     path: str
-    first: int = 0
-    last: int = 0
+    lines: tuple[int, int] | None = None
 
 
 class Version(NamedTuple):
@@ -47,7 +46,7 @@ def targets(text: str) -> list[Target]:
     """What an argument can mean, the likeliest first: a name may well end in `:12`."""
     found = _LINES.fullmatch(text)
     whole = [Target(text)]
-    return [*whole, Target(found[1], int(found[2]), int(found[3] or found[2]))] if found else whole
+    return [*whole, Target(found[1], (int(found[2]), int(found[3] or found[2])))] if found else whole
 
 
 def is_pathlike(text: str) -> bool:
@@ -70,12 +69,11 @@ def numbers(target: Target, version: Version) -> range:
     if b"\0" in version.data:
         raise BadData("is no text that has lines", path=version.path, hint="`bonsai log PATH` tells its commits.")
     count = len(compare.split(version.data))
-    if not target.first and not target.last:
-        return range(1, count + 1)
-    if not 1 <= target.first <= target.last <= count:
-        span = f"{target.first}" if target.first == target.last else f"{target.first}-{target.last}"
+    first, last = target.lines or (1, count)
+    if target.lines and not 1 <= first <= last <= count:
+        span = f"{first}" if first == last else f"{first}-{last}"
         raise NotFound(f"has no line {span}", path=version.path, hint=f"It has {count} lines.")
-    return range(target.first, target.last + 1)
+    return range(first, last + 1)
 
 
 def containing(path: str, data: bytes, text: str) -> list[int]:
@@ -84,7 +82,8 @@ def containing(path: str, data: bytes, text: str) -> list[int]:
     rows = compare.split(data) if b"\0" not in data else []
     found = [number for number, row in enumerate(rows, 1) if wanted in _plain(row.decode("utf-8", "surrogateescape"))]
     if found and layout.kind_of(path) is Kind.BOOT:
-        own = compare.stayed(compare.split(boot.strip(data)), rows)
+        # Without their ends: what stood before the block loses its own when the block goes.
+        own = compare.stayed(*([row.rstrip() for row in side] for side in (compare.split(boot.strip(data)), rows)))
         found = [number for number in found if number - 1 in own]
     return found
 
