@@ -41,6 +41,7 @@ DOORS = {
     "git": "adapters/git_",
     "watchdog": "adapters/watch",
     "filelock": "adapters/lock",
+    "detect_secrets": "adapters/secret_audit",
     "sqlite3": "adapters/",
     "subprocess": "adapters/",
     "fcntl": "adapters/",

@@ -16,6 +16,8 @@ import pytest
 from bonsai.notes.links import find, rewrite
 from bonsai.notes.note import conflicted, headings
 from bonsai.notes.passage import passages, words
+from bonsai.notes.secret_shapes import RULES
+from bonsai.notes.secrets import find as find_secrets
 from bonsai.notes.summary import summarise
 
 PACKAGE = Path(__file__).resolve().parents[2] / "bonsai"
@@ -78,6 +80,9 @@ def _patterns() -> dict[str, tuple[re.Pattern, set[str]]]:
             if id(call) in names:
                 name = names[id(call)]
                 found[f"{module}.{name}"] = (getattr(importlib.import_module(module), name), _uses(tree, name))
+            elif module == "bonsai.notes.secrets":  # compiles the rules of a table, which are attacked one by one
+                rules = {f"{module}: {rule.kind} {rule.hints[0]}": re.compile(rule.pattern) for rule in RULES}
+                found |= {rule: (pattern, {"search"}) for rule, pattern in rules.items()}
             else:
                 source = _literal(call.args[0], module)
                 assert source is not None, f"{place}: give the pattern a name at module level"
@@ -152,6 +157,7 @@ JOBS: dict[str, Callable[[bytes], object]] = {
     "summary-front": lambda data: summarise("memory/x.md", b"---\n" + data + b"\n---\n" + data, len(data)),
     "links": lambda data: find(data.decode()),
     "rewrite": lambda data: rewrite(data, "memory/x.md", "memory/y/x.md", {}),
+    "secrets": lambda data: find_secrets(data.decode()),
     "conflicts": lambda data: conflicted(data.decode()),
     "passages": lambda data: passages("memory/x.md", data),
 }
