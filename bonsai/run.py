@@ -226,7 +226,10 @@ class Run(Commits):
         try:
             self._apply(plan, made)
             self._look.again(self.view, plan.paths)
-            indexes = self._committable(self.reindex())
+            written = self.reindex()
+            # Also those that `reindex` wrote before: their edits have just been committed, and nobody else would come.
+            late = [row.path for row in self.view.pending() if layout.kind_of(row.path) is Kind.INDEX]
+            indexes = self._committable([*written, *late])
             rows = [row for path in sorted({*plan.paths, *indexes}) if (row := self.view.rows.get(path))]
             rows = [row for row in rows if row.path not in self.kept_back]
             return self._commit(rows, self._message(plan.op, plan.subject, plan.body, plan.trailers))
