@@ -18,7 +18,7 @@ from bonsai.place import Place
 from bonsai.ports import Commit
 
 _RUN = re.compile(r"[0-9a-f]{4,40}")
-LIMIT = 20  # lines that hold a text: each costs a look into history
+LIMIT = 10  # lines that hold a text: each costs a look into history
 
 
 class Story(Place):

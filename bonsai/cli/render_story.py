@@ -88,8 +88,10 @@ def _day(time: str, local: Local) -> str:
 def _none(report: LogReport, path: str, filtered: bool) -> Iterator[str]:
     if report.commits:
         return
-    fits = " that fits" if filtered and path else " fits" if filtered else ""
-    yield f"{flat(path)}: no commit{fits} touches it." if path else f"No commits{fits}."
+    if path:
+        yield f"{flat(path)}: no commit{' that fits' if filtered else ''} touches it."
+    else:
+        yield "No commit fits." if filtered else "No commits."
 
 
 def _story(item: WhyLine) -> tuple[str, str | None, str]:

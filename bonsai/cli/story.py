@@ -66,7 +66,7 @@ def log(
 )
 @click.argument("target", metavar="PATH[:LINE]|TEXT", nargs=-1, required=True, shell_complete=note_paths)
 @click.option("--text", is_flag=True, help="TEXT it is, though it looks like a path.")
-@click.option("--limit", type=click.IntRange(1), default=20, show_default=True, help="So many lines that hold TEXT.")
+@click.option("--limit", type=click.IntRange(1), default=10, show_default=True, help="So many lines that hold TEXT.")
 @door
 def why(door: Door, target: tuple[str, ...], *, text: bool, limit: int) -> int:
     """Tell who wrote a line, when, in which run, and what it replaced.
