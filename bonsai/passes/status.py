@@ -62,7 +62,8 @@ def status(facts: Facts, settings: Settings, now: datetime) -> StatusReport:
             problem("reflection-waiting", where, "a reflection waits: see `bonsai reflect show`, then apply it")
         )
     if facts.vanished:
-        words = f"{len(facts.vanished)} notes are gone at once: `bonsai restore memory`, or accept it with `bonsai commit --all-deletions`"
+        ways = "`bonsai restore memory`, or accept it with `bonsai commit --all-deletions`"
+        words = f"{len(facts.vanished)} notes are gone at once: {ways}"
         found.append(problem("mass-deletion", layout.MEMORY, words))
     found.sort(key=lambda item: (-ORDER[item.severity], item.path, item.code))
     return StatusReport(
