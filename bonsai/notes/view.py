@@ -108,9 +108,9 @@ class View:
 def _secret(row: Row, found: Secret) -> Problem:
     what = f"looks like a credential (line {found.line}: {found.kind} {found.masked})"
     if row.blob == row.head:
-        words = f"{what} and is in git already: renew it; `bonsai allow {found.fingerprint}` ends this warning"
+        words = f"{what} and is in git already: renew it and take it out (`bonsai allow {found.fingerprint}` ends this)"
     else:
-        words = f"{what} and is held back: take it out, or `bonsai allow {found.fingerprint}` where it is none"
+        words = f"{what} and is held back: take it out or `bonsai allow {found.fingerprint}` where it is none"
     return problem("secret", row.path, words)
 
 
