@@ -329,10 +329,14 @@ def test_pending_edits_of_others_go_first(waiting: Sandbox) -> None:
     assert [commit.op for commit in waiting.last(2)] == ["reflect", "edit"]
 
 
-def test_a_held_note_stops_the_run(waiting: Sandbox) -> None:
-    text = "<<<<<<< HEAD\na\n=======\nb\n>>>>>>> x\n"
-    waiting.write(f"{GENERAL}/old.md", text)
+def test_a_held_note_is_not_staged_and_a_decision_about_it_stops_the_run(waiting: Sandbox) -> None:
+    path, text = f"{GENERAL}/old.md", "<<<<<<< HEAD\na\n=======\nb\n>>>>>>> x\n"
+    waiting.write(path, text)
     waiting.ws.reflect()
+    plan = decide(waiting, inbox={"decision": "archive"})
+    assert path not in [item["file"] for item in plan["candidates"]]
+    digest = waiting.git("hash-object", path).strip()
+    plan["candidates"].append({"file": path, "decision": "archive", "hash": digest})
     with pytest.raises(Refused):
-        apply(waiting, old={"decision": "archive"}, inbox={"decision": "archive"})
-    assert waiting.has(INBOX) and waiting.read(f"{GENERAL}/old.md") == text.encode()
+        waiting.ws.reflect_apply(plan)
+    assert waiting.has(INBOX) and waiting.read(path) == text.encode()

@@ -16,7 +16,7 @@ BUSINESS = "memory/domains/business"
 #: How the last part of a message tells what to do.
 ADVICE = re.compile(
     r"\b(run|see|save|split|decide|delete|correct|rename|merge|move|write|put|keep|bring|take|unlock|archive|look"
-    r"|nothing to do|quote|shorten|removes|commit|accept|drop|apply)\b",
+    r"|nothing to do|quote|shorten|removes|commit|accept|drop|apply|allow)\b",
     re.IGNORECASE,
 )
 
