@@ -9,8 +9,6 @@ from typing import NamedTuple
 from bonsai.notes.secret_shapes import RULES, SHORTEST, Rule
 
 HIDDEN = "(secret)"  # what stands in its place wherever a text is shown; no YAML, no markdown
-_IN_WORDS = [(hint, at) for at, rule in enumerate(RULES) if not rule.loose for hint in rule.hints]
-_IN_TEXT = [(hint, at) for at, rule in enumerate(RULES) if rule.loose for hint in rule.hints]
 PIECE, OVERLAP = 1_000_000, 1000  # characters: a list of all words of a huge note would not fit into memory
 SAMPLE = 8000  # bytes: with a NUL in them a file that is no note counts as binary, as git has it
 
@@ -24,6 +22,18 @@ _BLANK = re.compile(
     rf"[x*.•_#0-]+|[<\[{{(].*|[%$][a-z_{{(].*|.*(?:\$\{{|\{{\{{|…).*|.*[>\]}})]|{_PLACEHOLDER}|tbd|todo"
 )
 _DOCUMENTED = ("SflKxwRJSMeKKF2QT4fwpMeJf36POk6yJV_adQssw5c",)  # the token that everybody shows what a JWT is with
+
+
+def _by_hint(loose: bool) -> dict[str, list[int]]:
+    """For each hint the rules to try, as their place in the table."""
+    found: dict[str, list[int]] = {}
+    for at, rule in enumerate(RULES):
+        for hint in rule.hints if rule.loose is loose else ():
+            found.setdefault(hint, []).append(at)
+    return found
+
+
+_IN_TEXT, _IN_WORDS = _by_hint(True), _by_hint(False)
 
 
 class Secret(NamedTuple):
@@ -103,7 +113,12 @@ def _long_words(text: str) -> str:
 def _spans(text: str) -> Iterator[_Span]:
     """Where they stand, none inside another: the first rule that knows a place names it."""
     long, low = _long_words(text), text.lower()
-    rules = {at for hint, at in _IN_WORDS if hint in long} | {at for hint, at in _IN_TEXT if hint in low}
+    hints = [hint for hint in _IN_TEXT if hint in low]
+    if long:
+        hints += [hint for hint in _IN_WORDS if hint in long]
+    if not hints:
+        return
+    rules = {at for hint in hints for at in (*_IN_TEXT.get(hint, ()), *_IN_WORDS.get(hint, ()))}
     found = [span for at in sorted(rules) for span in _of(text, RULES[at])]
     end = 0
     for span in sorted(found, key=lambda span: span.start):  # stable: of two at one place the earlier rule's
