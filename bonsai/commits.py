@@ -14,7 +14,7 @@ from bonsai.errors import BonsaiError, Busy, NotFound
 from bonsai.notes import layout
 from bonsai.notes.change import Plan, Row
 from bonsai.notes.secrets import Secret, find_in
-from bonsai.notes.view import View
+from bonsai.notes.view import COMMITTED, View
 from bonsai.passes.look import Look
 from bonsai.passes.recover import changes, take_back
 from bonsai.ports import Author, Blob, Cache, FileChange, History, Journal, Lock, NoteStore
@@ -50,6 +50,7 @@ class Commits:
         self.id = secrets.token_hex(6)
         self._look = Look(outside.store, outside.cache, outside.history, time.time_ns(), outside.progress)
         self.view = View({}, "")
+        self.behind: list[str] = []  # where the index is behind HEAD, and there was no room to write that down
 
     def commit_rows(
         self, rows: Sequence[Row], op: str, subject: str, body: str = "", trailers: dict[str, str] | None = None
@@ -93,8 +94,9 @@ class Commits:
                     time.sleep(0.05 * (attempt + 1))
         self._look.committed(view, rows, sha)
         self._refresh({row.path: self._blob(row.path) for row in rows})
-        with suppress(BonsaiError):  # it happened; the next run finds out as much
-            self.out.journal.done()
+        if not self.behind:
+            with suppress(BonsaiError):  # it happened; the next run finds out as much
+                self.out.journal.done()
         return sha
 
     def _change(self, row: Row) -> FileChange | None:
@@ -126,16 +128,17 @@ class Commits:
 
     def _refresh(self, blobs: dict[str, Blob | None]) -> None:
         """The person's index for the committed paths, and for those that it was locked for before."""
-        late = late_paths(self.out.store)
+        late = [*late_paths(self.out.store), *self.behind]
         blobs = {**{path: self._blob(path) for path in late}, **blobs}
         displaced = None  # the commit stands, whatever becomes of the index: the next run tries again
         with suppress(BonsaiError):
             displaced = self.out.history.refresh_index(blobs)
             if displaced:
                 self.out.journal.done({"staged": displaced})
-        if displaced is None:
-            remember_late(self.out.store, blobs)
-        elif late:
+        self.behind = []
+        if displaced is None and not remember_late(self.out.store, blobs):
+            self.behind = sorted(blobs)
+        elif displaced is not None and late:
             with suppress(BonsaiError):
                 self.out.store.discard(LATE)
 
@@ -154,6 +157,7 @@ class Commits:
             "time": time.time(),
             "head": self.view.head,
             "paths": list(paths),
+            "behind": self.behind,
             **changes(plan or Plan(op, ""), self.out.history.blob_id),
         }
 
@@ -163,23 +167,29 @@ class Commits:
         with suppress(BonsaiError):
             if not self.out.history.contains_run(self.id, intent["head"]):
                 take_back(self.out.store, self.out.history.blob_id, old.__getitem__, intent)
-                self.out.journal.done({"taken_back": self.id})
+                if not self.behind:
+                    self.out.journal.done({"taken_back": self.id})
 
 
 def late_paths(store: NoteStore) -> list[str]:
     """The paths for which the person's index is behind HEAD, because it was locked or a run was killed."""
-    with suppress(BonsaiError, ValueError):
+    with suppress(BonsaiError, ValueError, TypeError):
         found = json.loads(store.read(LATE))
-        return [path for path in found if isinstance(path, str)]
+        return [path for path in found if isinstance(path, str) and layout.kind_of(path) in COMMITTED]
     return []
 
 
-def remember_late(store: NoteStore, paths: Iterable[str]) -> None:
-    """Add to them, at once: a kill must not forget it, since the person's next commit would undo ours."""
+def remember_late(store: NoteStore, paths: Iterable[str]) -> bool:
+    """Add to them, at once: a kill must not forget it, since the person's next commit would undo ours.
+
+    Says whether that worked.
+    """
     late = sorted({*late_paths(store), *paths})
-    if late:
-        with suppress(BonsaiError):
+    with suppress(BonsaiError):
+        if late:
             store.generate(LATE, json.dumps(late).encode())
+        return True
+    return False
 
 
 def _one_line(text: str) -> str:

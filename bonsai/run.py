@@ -7,7 +7,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 
 from bonsai.commits import Commits, Outside, late_paths, remember_late
-from bonsai.errors import Busy, Misconfigured, NotFound, Refused
+from bonsai.errors import Busy, CannotCreate, Misconfigured, NotFound, Refused
 from bonsai.notes import layout
 from bonsai.notes.change import PathTime, Plan, Row, Stat
 from bonsai.notes.draft import FILE, Draft
@@ -203,9 +203,10 @@ class Run(Commits):
         outside = replace(self.out, actor="human") if self.out.actor == "import" else self.out
         edit = Run(outside)  # a run of its own, so that `undo` can take back the one without the other
         edit.view, edit._look = self.view, self._look
-        return edit.commit_rows(
-            found.rows, "edit", f"edit: {layout.listed([row.path for row in found.rows])}", pending.describe(found.rows)
-        )
+        names = layout.listed([row.path for row in found.rows])
+        sha = edit.commit_rows(found.rows, "edit", f"edit: {names}", pending.describe(found.rows))
+        self.behind = edit.behind
+        return sha
 
     # -- carrying out a plan ---------------------------------------------------------------------------
 
@@ -287,8 +288,12 @@ class Run(Commits):
         store = self.out.store
         for put in plan.puts:
             if put.old is None:
-                store.create(put.path, put.data, put.mode)
                 made.append(put.path)
+                try:
+                    store.create(put.path, put.data, put.mode)
+                except CannotCreate:
+                    made.pop()
+                    raise
             else:
                 store.replace(put.path, put.data, put.old)
         for drop in plan.drops:

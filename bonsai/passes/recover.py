@@ -49,9 +49,11 @@ def recover(store: NoteStore, history: History, journal: Journal) -> list[str]:
     commit = history.contains_run(intent["run"], before)
     if not commit:
         take_back(store, history.blob_id, history.blob, intent)
-        return []
+        return list(intent.get("behind", []))
     changed = history.tree_changes(before, commit) if before else None
-    return sorted(set(intent["paths"]) | set(changed if changed is not None else history.tree(commit)))
+    return sorted(
+        {*intent.get("behind", []), *intent["paths"]} | set(changed if changed is not None else history.tree(commit))
+    )
 
 
 def _pending(journal: Journal) -> dict[str, Any] | None:
@@ -61,8 +63,8 @@ def _pending(journal: Journal) -> dict[str, Any] | None:
         return None
     if not isinstance(intent.get("time"), int | float):
         return None
-    for key, size in (("paths", 1), ("puts", 3), ("drops", 2)):
-        items = intent.get(key)
+    for key, size in (("paths", 1), ("behind", 1), ("puts", 3), ("drops", 2)):
+        items = intent.get(key, [] if key == "behind" else None)
         if not isinstance(items, list):
             return None
         for item in items:
