@@ -55,7 +55,7 @@ class GitHistory:
     def resolve(self, rev: str) -> str:
         """See History."""
         self._repo.layout()
-        if rev and "\0" not in rev:
+        if rev and "\0" not in rev and rev[0] != "^":  # `^HEAD` is what to leave out, and names a commit too
             result = self._run("rev-parse", "--verify", "--quiet", "--end-of-options", f"{rev}^{{commit}}")
             if result.code == 0:
                 return result.out.decode().strip()

@@ -52,6 +52,8 @@ def targets(text: str) -> list[Target]:
 def is_pathlike(text: str) -> bool:
     """Whether a text that names no file was meant to name one."""
     name = targets(text)[-1].path
+    if "://" in name:  # an address stands in notes, and is none
+        return False
     return bool(_PATHLIKE.match(name)) or name.endswith(".md") or ("/" in name and len(name.split()) == 1)
 
 

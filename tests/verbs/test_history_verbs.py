@@ -129,15 +129,15 @@ def test_a_migrated_line_leads_back_to_the_commit_of_its_own(bare: Sandbox, at) 
 
 def test_what_a_person_wrote_again_is_no_copy(garden: Sandbox, at) -> None:
     at(DAYS[0])
-    garden.write(INBOX, "- called the plumber\n")
+    garden.write(INBOX, "- called the plumber about the kitchen\n")
     garden.ws.commit()
     at(DAYS[1])
-    garden.write(INBOX, "- called the plumber\n- bought milk\n- called the plumber\n")
-    garden.write("memory/dates.md", "# Dates\n\n- called the plumber\n")
+    garden.write(INBOX, "- called the plumber about the kitchen\n- bought milk\n- called the plumber\n")
+    garden.write("memory/dates.md", "# Dates\n\n- called the plumber about the kitchen\n")
     sha = garden.ws.commit().commit
     first, _, last = garden.ws.why(INBOX).lines
     assert (first.time or "")[:10] == "2026-03-16" and last.sha == sha
-    assert tell(garden, "memory/dates.md")["- called the plumber"].sha == sha
+    assert tell(garden, "memory/dates.md")["- called the plumber about the kitchen"].sha == sha
 
 
 def test_lines_that_a_person_moved_keep_their_story(garden: Sandbox, at) -> None:
@@ -204,6 +204,13 @@ def test_the_lines_that_hold_a_text(story: Sandbox) -> None:
     assert len(report.lines) == 2 and report.more > 2
     with pytest.raises(Usage):
         story.ws.why(" ")
+
+
+@pytest.mark.parametrize(
+    "text", ["x" * 5000, "a\0b", "two\nlines", "@", ":1", "*", "-p", "--all", "\udcff", "https://x.y/z"]
+)
+def test_a_text_of_every_kind(garden: Sandbox, text: str) -> None:
+    assert garden.ws.why(text).lines == []
 
 
 def test_the_generated_block_only_quotes(garden: Sandbox) -> None:
@@ -314,7 +321,23 @@ def test_a_file_as_it_was(story: Sandbox) -> None:
     assert "995" in story.ws.show(PRICING).text, "gone under this name: as it was last"
 
 
-@pytest.mark.parametrize("at_", ["2020-01-01", "nope", "--all", "-p", "HEAD:memory", "HEAD~99", "0" * 40, "2026-03-19"])
+@pytest.mark.parametrize(
+    "at_",
+    [
+        "2020-01-01",
+        "nope",
+        "--all",
+        "-p",
+        "^HEAD",
+        "HEAD..HEAD",
+        "a\0b",
+        "\udcff",
+        "HEAD:memory",
+        "HEAD~99",
+        "0" * 40,
+        "2026-03-19",
+    ],
+)
 def test_a_time_or_revision_without_the_file(story: Sandbox, at_: str) -> None:
     with pytest.raises(NotFound):
         story.ws.show(PRICING, at=at_)
