@@ -11,13 +11,13 @@ from importlib import resources
 from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 
 from bonsai import config
-from bonsai.adapters import clock
+from bonsai.adapters import clock, heap
 from bonsai.adapters.files import Files, ensure_private
 from bonsai.adapters.git_history import GitHistory
 from bonsai.adapters.journal import FileJournal
 from bonsai.adapters.lock import WriterLock, is_held
 from bonsai.adapters.sqlite_cache import SqliteCache
-from bonsai.commits import Outside
+from bonsai.commits import LATE, Outside
 from bonsai.errors import BonsaiError, Busy, IoFailed, NotFound, Refused
 from bonsai.notes import layout, taxonomy
 from bonsai.notes.change import Plan
@@ -227,13 +227,33 @@ class Place:
                 ) from error
             raise
 
+    def lost(self) -> bool:
+        """Whether the lock of the daemon is no longer there, in a workspace that is: it was replaced, or cleaned."""
+        return Files.find_workspace(self.root) == self.root and not is_held(f"{self._private}/daemon.lock")
+
+    def unsettled(self) -> bool:
+        """Whether the person's index, locked when a commit was made, still waits to be brought in line."""
+        return self._store.exists(LATE)
+
+    def reread(self) -> bool:
+        """Take bonsai.toml as it is now; whether that changed something. Raises Misconfigured, IoFailed, Refused."""
+        settings = self._settings()
+        changed = settings != self.settings
+        self.settings = settings
+        self._outside = replace(self._outside, settings=settings)
+        return changed
+
+    def trim(self) -> None:
+        """Give the memory that a look at everything took back to the system."""
+        heap.trim()
+
     def say(self, state: Mapping[str, Any] | None) -> None:
         """Tell `.bonsai/daemon.json` how the daemon is; None: there is none any more."""
-        if state is None:
-            self._store.discard(DAEMON)
-        else:
+        if state is not None:
             text = json.dumps({"pid": os.getpid(), **state}, ensure_ascii=False)
             self._store.generate(DAEMON, f"{text}\n".encode("utf-8", "replace"))
+        elif self._json(DAEMON).get("pid") == os.getpid():  # not that of another daemon, where the folder was replaced
+            self._store.discard(DAEMON)
 
     def daemon(self) -> DaemonReport:
         """Whether a daemon watches this workspace, and how it is. A dead one holds no lock, whatever the file says."""

@@ -1,21 +1,23 @@
 """The daemon loop: what was saved is indexed and committed within seconds; whatever it missed, a look finds."""
 
+import os
 import signal
 import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from datetime import datetime
-from typing import Any
+from typing import Any, Self
 
 from bonsai import schedule
 from bonsai.errors import BonsaiError
 from bonsai.workspace import Workspace
 
 MANY = 200  # paths in one batch; for more, a look at everything costs less
-POLL = 5.0  # seconds between two looks at everything, where there are no events
+POLL = 5.0  # seconds between two looks at everything, where no event will tell
 PATIENCE = (0.5, 1.0, 2.0, 5.0)  # seconds to the next try after a commit that could not be made; the last one stays
 TICK = 60.0  # seconds between two looks at the schedule
+AGAIN = 10.0  # seconds to the next try with a workspace that cannot be watched, while others can
 JUMP = 30.0  # seconds that the two clocks may drift apart before it counts as a suspend
 Log = Callable[[str], None]
 
@@ -28,9 +30,10 @@ class Debounce:
         self._first: float | None = None
         self._last = 0.0
 
-    def touch(self, now: float) -> None:
-        """Something was saved."""
-        self._first = now if self._first is None else self._first
+    def touch(self, now: float, since: float | None = None) -> None:
+        """Something was saved: now, or at the earliest at `since`."""
+        if self._first is None:
+            self._first = now if since is None else since
         self._last = now
 
     def left(self, now: float) -> float:
@@ -48,27 +51,39 @@ class Watch:
     """The daemon of one workspace. `run` returns when `stop` is set and `wake` was called."""
 
     def __init__(self, space: Workspace, stop: threading.Event, log: Log, debounce: float | None = None) -> None:
-        self._space, self._stop, self._log = space, stop, log
-        settings = space.settings
-        self.debounce = float(settings["watch", "debounce_seconds"]) if debounce is None else debounce
-        self._batch = Debounce(self.debounce, max(self.debounce, float(settings["watch", "most_seconds"])))
-        self._between = float(settings["watch", "reconcile_minutes"]) * 60
-        self._jobs = schedule.jobs(settings)
+        self._space, self._stop, self._log, self._given = space, stop, log, debounce
+        self._obey()
+        self._misread = ""  # why bonsai.toml cannot be followed
+        self._last_jobs = space.last_jobs()
         self._watcher = space.watcher()
         self._paths: set[str] = set()
         self._everything = True
+        self._busy_since: float | None = None  # when the last commit began, until the next events are seen
         self._retry = 0  # how often in a row it could not be committed
         self._next_try = self._next_look = self._next_tick = 0.0
         self._drift = time.time() - time.monotonic()
         self._held: set[str] = set()
+        self._lost = False  # another folder, without our lock, stands in the place of the one that was watched
         self._state: dict[str, Any] = {}
+        self._told = True  # whether daemon.json says as much
+
+    def _obey(self) -> None:
+        """Take over the settings of the workspace."""
+        settings = self._space.settings
+        self.debounce = float(settings["watch", "debounce_seconds"]) if self._given is None else self._given
+        self._batch = Debounce(self.debounce, max(self.debounce, float(settings["watch", "most_seconds"])))
+        self._between = float(settings["watch", "reconcile_minutes"]) * 60
+        self._jobs = schedule.jobs(settings)
 
     def wake(self) -> None:
         """Let the loop look at `stop`."""
         self._watcher.wake()
 
     def run(self) -> None:
-        """Watch until told to stop. Raises Busy when another daemon watches this workspace."""
+        """Watch until told to stop, or until the lock is lost (the folder was replaced, `git clean -x`).
+
+        Raises Busy when another daemon watches this workspace.
+        """
         with self._space.watching():
             self._say(state="starting", since=_iso(self._space.now()), debounce=self.debounce)
             try:
@@ -76,11 +91,12 @@ class Watch:
                 self._commit()
                 self._say(state="watching", mode=self._watcher.mode)
                 self._log(f"watching {self._space.root}" + (f" ({self._mode})" if self._mode else ""))
-                while not self._stop.is_set():
+                while not self._stop.is_set() and not self._lost:
                     self._turn()
+                with suppress(BonsaiError):  # a disk that went away, or that is read-only now
+                    self._space.say(None)  # not after an error, so that status tells of a dead daemon
             finally:
                 self._watcher.stop()
-                self._space.say(None)
 
     @property
     def _mode(self) -> str:
@@ -94,7 +110,8 @@ class Watch:
         now = time.monotonic()
         if seen.paths:
             self._paths |= seen.paths
-            self._batch.touch(now)
+            self._batch.touch(now, self._busy_since)  # perhaps saved while the last batch was being committed
+        self._busy_since = None
         if seen.lost:
             self._everything = True
             self._batch.touch(now)
@@ -127,6 +144,8 @@ class Watch:
         everything = self._everything or len(self._paths) > MANY
         paths, self._paths, self._everything = sorted(self._paths), set(), False
         self._batch.clear()
+        self._busy_since = time.monotonic()
+        self._read_settings()
         try:
             report = self._space.absorb([] if everything else paths)
         except (BonsaiError, OSError) as error:
@@ -139,9 +158,28 @@ class Watch:
             for path in sorted(held - self._held):
                 self._log(f"held back {path}: `bonsai status` says why")
             self._held = held if everything else self._held | held
+            if everything:
+                self._space.trim()
         if everything:
-            between = POLL if self._mode else self._between
-            self._next_look = time.monotonic() + between
+            self._next_look = time.monotonic() + self._between
+            self._lost = self._space.lost()
+        if self._mode or self._space.unsettled():
+            self._next_look = min(self._next_look, time.monotonic() + POLL)
+
+    def _read_settings(self) -> None:
+        """Follow bonsai.toml as it is now; one that cannot be followed changes nothing."""
+        try:
+            changed = self._space.reread()
+        except BonsaiError as error:
+            if str(error) != self._misread:
+                self._misread = str(error)
+                self._log(f"{error}; going on with the settings from before")
+            return
+        if changed or self._misread:
+            self._misread = ""
+            self._obey()
+            self._say(debounce=self.debounce)
+            self._log("bonsai.toml has changed and is followed")
 
     def _pause(self, error: BaseException) -> None:
         self._everything = True
@@ -150,7 +188,8 @@ class Watch:
         self._next_try = time.monotonic() + wait
         self._batch.touch(time.monotonic())
         words = str(error)
-        if words != self._state.get("paused"):
+        # The first time is not worth a word: a person's `git commit` holds a lock for a moment, and so do we.
+        if self._retry > 1 and words != self._state.get("paused"):
             self._log(f"paused: {words}")
             self._say(paused=words)
 
@@ -169,8 +208,7 @@ class Watch:
     # -- the schedule ----------------------------------------------------------------------------------
 
     def _by_the_clock(self) -> None:
-        now = self._space.now()
-        last = self._space.last_jobs()
+        now, last = self._space.now(), self._last_jobs
         times = schedule.started(self._jobs, last, now)
         for job in self._jobs:
             if schedule.due(job, last, now) and not self._stop.is_set():
@@ -182,19 +220,24 @@ class Watch:
                 if words:
                     self._log(f"{job.name}: {words}")
         if times != last:
-            self._space.keep_jobs(times)
+            self._last_jobs = times
+            with suppress(BonsaiError):  # it is kept here as long as the daemon lives
+                self._space.keep_jobs(times)
+        self._say()
+        self._lost = self._space.lost()
 
     def _say(self, **state: Any) -> None:
-        """Tell daemon.json; only when something changed, since idle means no write."""
+        """Tell daemon.json; only when something changed (or could not be told), since idle means no write."""
         new = {"mode": "", "paused": "", "last_commit": "", "last_commit_at": "", **self._state, **state}
-        if new != self._state:
-            self._state = new
+        if new != self._state or not self._told:
+            self._state, self._told = new, False
             with suppress(BonsaiError):
                 self._space.say(new)
+                self._told = True
 
 
 def _reindex(space: Workspace) -> str:
-    report = space.commit()
+    report = space.absorb([])
     return f"commit {report.commit[:10]}" if report.commit else ""
 
 
@@ -222,61 +265,86 @@ JOBS: dict[str, Callable[[Workspace], str]] = {
 }
 
 
+class Bell:
+    """What the main thread waits for: SIGTERM, SIGINT, or a thread that rings.
+
+    A pipe, as the kernel may give a signal to any thread; one that waits for a lock, an event or a queue sleeps on.
+    """
+
+    def __enter__(self) -> Self:
+        self._read, self._write = os.pipe()
+        os.set_blocking(self._write, False)
+        self._wakeup = signal.set_wakeup_fd(self._write, warn_on_full_buffer=False)
+        numbers = (signal.SIGTERM, signal.SIGINT)
+        self._handlers = {number: signal.signal(number, lambda *_: None) for number in numbers}
+        return self
+
+    def wait(self) -> None:
+        """Block until it is rung."""
+        os.read(self._read, 1)
+
+    def ring(self) -> None:
+        """From any thread."""
+        os.write(self._write, b"\0")
+
+    def __exit__(self, *_: object) -> None:
+        for number, handler in self._handlers.items():
+            signal.signal(number, handler)
+        signal.set_wakeup_fd(self._wakeup)
+        os.close(self._read)
+        os.close(self._write)
+
+
 def watch(roots: Sequence[str], *, log: Log, agent: str = "", debounce: float | None = None) -> int:
     """Watch some workspaces until SIGTERM or SIGINT; returns the exit code.
+
+    A workspace that cannot be watched (its disk is not mounted, another daemon is there) is reported and tried again;
+    the others go on. When none can, the daemon ends.
 
     Args:
         log: takes one line for each commit and each change of state; called from several threads.
         debounce: seconds without a save after which a batch is committed, at least 0.3; default from bonsai.toml.
 
     Raises:
-        Busy: another daemon watches one of them. Misconfigured, NotFound.
+        Busy: another daemon watches the workspace. Misconfigured, NotFound. Of several workspaces: that of the first.
     """
-    stop, ended = threading.Event(), threading.Event()
-    spaces = [Workspace.open(root, agent=agent) for root in roots]
-    watches: list[Watch] = []
-    failed: list[BaseException] = []
+    places = list(dict.fromkeys(map(os.path.realpath, roots)))
+    stop = threading.Event()
+    watches: dict[str, Watch] = {}
+    failed: dict[str, Exception] = {}
 
-    def tend(root: str, ready: threading.Event) -> None:
-        # A workspace of its own thread: its cache is a connection that belongs to the thread which opened it.
+    def tend(root: str) -> None:
+        said = ""
+        while not stop.is_set():
+            failed.pop(root, None)
+            try:
+                # Opened here, as its cache is a connection that belongs to the thread which opened it.
+                with Workspace.open(root, agent=agent) as space:
+                    watches[root] = Watch(space, stop, log, debounce)
+                    watches[root].run()
+            except Exception as error:  # whatever it is, it must not end the others
+                failed[root] = error
+                if len(failed) == len(threads):
+                    bell.ring()
+                elif str(error) != said:
+                    said = str(error)
+                    log(f"{root} is not watched: {said}")
+                stop.wait(AGAIN)
+
+    threads = [threading.Thread(target=tend, args=(root,), name=f"bonsai {root}") for root in places]
+    with Bell() as bell:
         try:
-            with Workspace.open(root, agent=agent) as space:
-                tended = Watch(space, stop, log, debounce)
-                watches.append(tended)
-                ready.set()
-                tended.run()
-        except BaseException as error:
-            failed.append(error)
-            stop.set()
+            for thread in threads:
+                thread.start()
+            bell.wait()
         finally:
-            ready.set()
-            ended.set()
-
-    def end(*_: object) -> None:
-        stop.set()
-        ended.set()
-
-    before = {number: signal.signal(number, end) for number in (signal.SIGTERM, signal.SIGINT)}
-    threads = []
-    try:
-        for space in spaces:
-            space.close()
-            ready = threading.Event()
-            threads.append(threading.Thread(target=tend, args=(space.root, ready), name=f"bonsai {space.root}"))
-            threads[-1].start()
-            ready.wait()
-        ended.wait()
-        stop.set()
-    finally:
-        stop.set()
-        for tended in watches:
-            tended.wake()
-        for thread in threads:
-            thread.join()
-        for number, handler in before.items():
-            signal.signal(number, handler)
-    if failed:
-        raise failed[0]
+            stop.set()
+            for tended in list(watches.values()):
+                tended.wake()
+            for thread in threads:
+                thread.join()
+    if len(failed) == len(threads):
+        raise failed[places[0]]
     return 0
 
 

@@ -44,6 +44,7 @@ from bonsai.run import Run
 from bonsai.story import Story
 
 STAGING = "_reflect_staging.json"
+MOMENT = 2.0  # seconds
 
 
 class Workspace(Story):
@@ -157,8 +158,13 @@ class Workspace(Story):
         return self._commit(only, strict=True, all_deletions=all_deletions)
 
     def absorb(self, paths: Sequence[str]) -> CommitReport:
-        """Like `commit`, for paths where something was seen to happen: what is nothing of ours is passed over."""
-        return self._commit(paths, strict=False, all_deletions=False)
+        """Like `commit`, for paths where something was seen to happen: what is nothing of ours is passed over.
+
+        Waits for others only a moment, then raises Busy: a daemon tries again anyway, and must end when it is told to.
+        """
+        ensure_private(self.root)
+        with self._outside.lock(MOMENT):
+            return self._commit(paths, strict=False, all_deletions=False)
 
     def _commit(self, only: Sequence[str], *, strict: bool, all_deletions: bool) -> CommitReport:
         with self._writing() as run:

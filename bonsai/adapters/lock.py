@@ -1,5 +1,6 @@
 """The writer lock: one flock on `.bonsai/lock`, which the kernel releases when its holder dies."""
 
+import errno
 import os
 import threading
 import time
@@ -55,7 +56,7 @@ def is_held(path: str) -> bool:
     import fcntl
 
     try:
-        fd = os.open(path, os.O_RDWR | os.O_NOFOLLOW)
+        fd = _open_to_ask(path)
     except OSError:
         return False
     try:
@@ -65,6 +66,15 @@ def is_held(path: str) -> bool:
     finally:
         os.close(fd)
     return False
+
+
+def _open_to_ask(path: str) -> int:
+    try:
+        return os.open(path, os.O_RDWR | os.O_NOFOLLOW)  # NFS locks only what is open for writing
+    except OSError as error:
+        if error.errno not in (errno.EROFS, errno.EACCES):
+            raise
+        return os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
 
 
 def _shared(path: str) -> "tuple[threading.RLock, BaseFileLock]":

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from bonsai import config, watch
-from bonsai.errors import Busy
+from bonsai.errors import Busy, Misconfigured
 from bonsai.passes.reports import CommitReport
 from bonsai.ports import Seen
 from bonsai.watch import Debounce, Watch
@@ -55,6 +55,8 @@ class FakeSpace:
         self.answers: list[Any] = []
         self.said: list[dict[str, Any] | None] = []
         self.jobs: dict[str, str] = {}
+        self.settings_seen: list[Any] = []
+        self.is_lost, self.is_unsettled, self.trimmed = False, False, 0
         self.clock = datetime(2026, 3, 1, tzinfo=UTC)
 
     def watcher(self) -> FakeWatcher:
@@ -69,6 +71,23 @@ class FakeSpace:
 
     def say(self, state: dict[str, Any] | None) -> None:
         self.said.append(state)
+
+    def reread(self) -> bool:
+        answer = self.settings_seen.pop(0) if self.settings_seen else False
+        if isinstance(answer, BaseException):
+            raise answer
+        if answer:
+            self.settings = config.parse(answer)
+        return bool(answer)
+
+    def lost(self) -> bool:
+        return self.is_lost
+
+    def unsettled(self) -> bool:
+        return self.is_unsettled
+
+    def trim(self) -> None:
+        self.trimmed += 1
 
     def absorb(self, paths: list[str]) -> CommitReport:
         self.asked.append(list(paths))
@@ -143,6 +162,53 @@ def test_a_start_that_is_blocked_still_watches(stop: threading.Event) -> None:
     space.answers = [Busy("rebase")]
     run(space, stop)
     assert any(state and state["state"] == "watching" for state in space.said)
+
+
+def test_what_fails_once_is_not_worth_a_word(stop: threading.Event, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(watch, "PATIENCE", (0.02,))
+    space = FakeSpace(stop)
+    space.fake.batches = [Seen(frozenset({NOTE}), "")]
+    space.answers = [CommitReport(None, [], []), Busy("a moment")]
+    assert len(run(space, stop)) == 1
+    assert space.asked == [[], [NOTE], []]
+
+
+def test_new_settings_are_followed(stop: threading.Event) -> None:
+    space = FakeSpace(stop)
+    space.fake.batches = [Seen(frozenset({"bonsai.toml"}), "")]
+    space.settings_seen = [False, b"[watch]\ndebounce_seconds = 0.7\n"]
+    lines: list[str] = []
+    tended = Watch(space, stop, lines.append)  # type: ignore[arg-type]
+    tended.run()
+    assert tended.debounce == 0.7
+    assert any("bonsai.toml" in line for line in lines)
+    assert [state["debounce"] for state in space.said if state][-1] == 0.7
+
+
+def test_broken_settings_are_said_once_and_change_nothing(stop: threading.Event) -> None:
+    space = FakeSpace(stop)
+    space.fake.batches = [Seen(frozenset({f"memory/{number}.md"}), "") for number in range(3)]
+    space.settings_seen = [False, Misconfigured("broken"), Misconfigured("broken"), Misconfigured("broken")]
+    lines: list[str] = []
+    tended = Watch(space, stop, lines.append)  # type: ignore[arg-type]
+    tended.run()
+    assert tended.debounce == 0.5
+    assert sum("broken" in line for line in lines) == 1
+
+
+def test_an_index_that_was_locked_is_looked_after(stop: threading.Event, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(watch, "POLL", 0.05)
+    space = FakeSpace(stop)
+    space.is_unsettled = True
+    run(space, stop)
+    assert len(space.asked) > 2
+
+
+def test_a_lost_lock_ends_the_run(stop: threading.Event) -> None:
+    space = FakeSpace(stop)
+    space.is_lost = True
+    run(space, stop)
+    assert not stop.is_set()
 
 
 def test_it_takes_its_state_away_at_the_end(stop: threading.Event) -> None:
