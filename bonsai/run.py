@@ -7,7 +7,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 
 from bonsai.commits import Commits, Outside, late_paths, remember_late
-from bonsai.errors import Busy, CannotCreate, Misconfigured, NotFound, Refused
+from bonsai.errors import Busy, CannotCreate, IoFailed, Misconfigured, NotFound, Refused
 from bonsai.notes import layout
 from bonsai.notes.change import PathTime, Plan, Row, Stat
 from bonsai.notes.draft import FILE, Draft
@@ -227,6 +227,8 @@ class Run(Commits):
         try:
             self._apply(plan, made)
             self._look.again(self.view, plan.paths)
+            if unread := self.view.unread.intersection(plan.paths):  # else the commit would do without it
+                raise IoFailed("cannot be read", path=min(unread), hint="Correct that, then run the command again.")
             written = self.reindex()
             # Also those that `reindex` wrote before: their edits have just been committed, and nobody else would come.
             late = [row.path for row in self.view.pending() if layout.kind_of(row.path) is Kind.INDEX]

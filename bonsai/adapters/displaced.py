@@ -134,9 +134,11 @@ def remove(folder: int, name: bytes, old: bytes) -> bool:
         gone = False
         try:
             sync_folder(folder)
-            gone = _bytes(aside, name) == old
+            if _bytes(aside, name) == old:
+                os.unlink(name, dir_fd=aside)  # if this fails it is put back, else the next sweep would do so, too late
+                gone = True
         finally:
-            if gone or _put_back(aside, folder, name):
+            if not gone and _put_back(aside, folder, name):
                 _drop(aside, name)
     if gone:
         with suppress(OSError):  # else a power loss could bring the file back

@@ -3,6 +3,7 @@
 import os
 import re
 import stat
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -222,6 +223,12 @@ class Repository:
             folder = os.path.dirname(folder)
 
 
+def _is_empty(folder: str) -> bool:
+    with suppress(OSError):  # what cannot be looked into, or is a file, may mean something
+        return not os.listdir(folder)
+    return False
+
+
 def _way_out(reason: str) -> str:
     return "reset" if reason == "bisect" else "--abort"
 
@@ -236,12 +243,14 @@ def _ref_path(layout: Layout, ref: str) -> str:
 
 
 def _read(path: str) -> str | None:
-    """A small file of git as text, None where there is none. Raises OSError."""
+    """A small file of git as text, None where there is none. Raises IoFailed."""
     try:
         with open(path, "rb") as file:
             return file.read(4096).decode("utf-8", "surrogateescape").strip()
     except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
         return None
+    except OSError as error:
+        raise IoFailed(f"{error.strerror}", path=path, hint="Correct that, then run the command again.") from error
 
 
 def _stats(folder: str, name: str) -> tuple[int, ...]:

@@ -140,7 +140,7 @@ class _Steps:
             path, _, flags = args
             if (
                 isinstance(path, int)
-                or str(path).startswith(("/dev/", "/proc/"))
+                or str(path).startswith(("/dev/null", "/dev/urandom", "/proc/"))
                 or str(path).endswith((".py", ".pyc"))
             ):
                 return
