@@ -240,7 +240,7 @@ def test_log_is_cut_for_people_only(workspace: type[Workspace]) -> None:
     Workspace.answer.report = reports.LogReport([])
     for words, limit in ((["log"], 20), (["log", "--json"], 0), (["log", "--limit", "0"], 0)):
         assert run(words) == 0
-        assert workspace.calls[-1][2] == {"limit": limit}
+        assert workspace.calls[-1][2]["limit"] == limit
 
 
 def test_a_file_named_like_an_option(workspace: type[Workspace]) -> None:
