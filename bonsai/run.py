@@ -123,9 +123,9 @@ class Run(Commits):
         """The boot file as it would be once a plan were carried out; nothing is written."""
         rows = dict(self.view.rows)
         for put in plan.puts:
-            if layout.kind_of(put.path) is Kind.NOTE:
-                summary = summarise(put.path, put.data, len(put.data))
-                rows[put.path] = Row(put.path, Stat(len(put.data), 0, 0, 0, put.mode), "new", summary=summary)
+            note = layout.kind_of(put.path) is Kind.NOTE
+            summary = summarise(put.path, put.data, len(put.data)) if note else None
+            rows[put.path] = Row(put.path, Stat(len(put.data), 0, 0, 0, put.mode), "new", summary=summary)
         for drop in plan.drops:
             rows.pop(drop.path, None)
         view = replace(self.view, rows=rows, memo={}, dirty={EVERYTHING}, fresh={})
