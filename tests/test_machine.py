@@ -153,8 +153,11 @@ class Memory(RuleBasedStateMachine):
         self.git("add", "code")
         self.git("commit", "-qm", "code")
         (self.root / "MEMORY.md").write_bytes(b"# Memory\n\nWORD0.\n")
+        for name, begin in zip(NAMES, STARTS, strict=False):
+            self.write(name, "general", begin, b"\n")
         Workspace.init(self.root)
         self.remember({}, self.disk(), None)
+        self.archive(0)
 
     @rule(days=st.sampled_from((1, 40, 100)))
     def wait(self, days: int) -> None:
@@ -306,8 +309,19 @@ class Memory(RuleBasedStateMachine):
             elif not edited:
                 assert now == past.before.get(path), f"{path} is not as before the run"
         later = {path: before[path] for path in edited if path in before}
-        _no_word_lost(later, {**after, **past.after})
+        _no_word_lost(later, {**after, **{f"{path} of the run": data for path, data in past.after.items()}})
         self.archived |= {path: self.now for path in Past(before, after).changed if layout.is_archived(path)}
+
+    @precondition(lambda self: self.runs)
+    @rule(saved=st.booleans())
+    def undo_after_an_edit(self, saved: bool) -> None:
+        past = list(self.runs.values())[-1]
+        for path in sorted(past.changed & self.disk().keys()):
+            file = self.root / path
+            file.write_bytes(file.read_bytes() + b"\n- " + self.new_text() + b"\n")
+        if saved:
+            self.commit()
+        self.undo()
 
     # -- kills -----------------------------------------------------------------------------------------
 
@@ -377,8 +391,8 @@ def _no_word_lost(before: dict[str, bytes], after: dict[str, bytes]) -> None:
 
 
 Memory.TestCase.settings = settings(
-    max_examples=200 if harness.ALL else 12,
-    stateful_step_count=30 if harness.ALL else 22,
+    max_examples=200 if harness.ALL else 14,
+    stateful_step_count=30 if harness.ALL else 26,
     derandomize=not harness.ALL,
     deadline=None,
     suppress_health_check=list(HealthCheck),

@@ -306,9 +306,10 @@ def _guarded(check: Callable[[Any], str], point: Any) -> str:
         return f"{point}: {traceback.format_exc()}"
 
 
-def spread(count: int, most: int) -> list[int]:
-    """At most `most` of the steps 1 … count, evenly spread; all of them with BONSAI_FAULTS=all."""
-    if ALL or count <= most:
+def spread(count: int, most: int, whole: int = 1_000_000) -> list[int]:
+    """At most `most` of the steps 1 … count, evenly spread; at most `whole` with BONSAI_FAULTS=all."""
+    most = whole if ALL else most
+    if count <= most:
         return list(range(1, count + 1))
     return sorted({round(1 + number * (count - 1) / (most - 1)) for number in range(most)})
 
