@@ -3,7 +3,9 @@
 import os
 import random
 import shutil
+import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -102,3 +104,42 @@ def answered(stage: Stage, root: Path, found: Outcome) -> list[str]:
     if stage.scene.op not in {"", "edit"} and stage.happened(root) == bool(found.code):
         wrong.append(f"exit code {found.code}, but the commit says otherwise")
     return wrong + [f"left: {path}" for path in harness.leftovers(root)]
+
+
+#: A git that takes its time before it makes a commit, and so outlives a bonsai that was killed meanwhile.
+SLOW = """#!/bin/sh
+case " $* " in *" fast-import "*) sleep 0.3 ;; esac
+exec "$SHIM_GIT" "$@"
+"""
+
+
+@pytest.mark.slow
+def test_the_next_command_waits_for_a_git_that_outlived_its_bonsai(stage_of, folder: Path):
+    scene = next(scene for scene in SCENES if scene.name == "archive")
+    stage, shim, outlived = stage_of(scene), make_shim(folder / "slow"), 0
+    (shim / "git").write_text(SLOW)
+    env = {"PATH": f"{shim}:{os.environ['PATH']}", "SHIM_GIT": str(shutil.which("git"))}
+    for at in range(1, 100):
+        root = stage.copy()
+        harness.run(scene.again(root))  # so that there is nothing to commit but what the verb does
+        if not harness.run(scene.call(root), kill_at=at, only="os.write", env=env).killed:
+            break
+        if _is_at_work(root):
+            outlived += 1
+            wrong = stage.torn(root)
+            after = harness.run(scene.again(root))
+            while _is_at_work(root):
+                time.sleep(0.01)
+            wrong += stage.unsettled(root, after)
+            assert not wrong, f"step {at}: {wrong}"
+        shutil.rmtree(root)
+    assert 0 < outlived < at < 99
+
+
+def _is_at_work(root: Path) -> bool:
+    """Whether a process has its current folder in the workspace."""
+    for place in Path("/proc").glob("[0-9]*/cwd"):
+        with suppress(OSError):
+            if place.readlink() == root:
+                return True
+    return False
