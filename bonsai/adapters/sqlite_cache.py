@@ -289,12 +289,15 @@ def _packed(row: Row) -> tuple[bytes, bytes, int]:
 
 def _rows(records: Iterable[list[Any]]) -> dict[str, Row]:
     """What `_packed` packed. Written out in one loop: it runs for ten thousand notes at every start."""
-    rows = {}
+    rows, same = {}, dict[str, str]().setdefault
     for path, size, mtime, ctime, inode, mode, blob, head, head_mode, hidden, title, *rest in records:
         summary = None
         if title is not None:
             lead, tokens, blank, dated, archived, kind, key, names, links, found, held = rest
-            names, links = tuple(names) if names else (), tuple(links) if links else ()
+            # The same few days and types, and the title once more: one text for all of them, not one each.
+            dated, kind = same(dated, dated), same(kind, kind)
+            names = tuple([title if name == title else name for name in names]) if names else ()
+            links = tuple(links) if links else ()
             problems = tuple([Problem(*item) for item in found]) if found else ()
             summary = Summary(title, lead, tokens, blank, dated, archived, kind, key, names, links, problems, held)
         info = None if size is None else Stat(size, mtime, ctime, inode, mode)

@@ -115,7 +115,7 @@ def stop(door: Door) -> int:
 @daemon.command("restart", cls=Verb, examples="bonsai daemon restart")
 @door
 def restart(door: Door) -> int:
-    """Stop it and start it, for example after a change of bonsai.toml."""
+    """Stop it and start it, for example after an update of bonsai."""
     from bonsai.cli import render_daemon
 
     with _control(door) as control:
