@@ -145,8 +145,12 @@ class Run(Commits):
         """Which notes may not be committed: their text must not come into git through an index either."""
         view, history = self.view, self.out.history
         known: set[str] = set(json.loads(self._look.recall("private") or "[]"))
-        only = None if self._only is None else [*self._only, *known]  # files, or folders with all that is below
-        looked = (row for path, row in view.rows.items() if only is None or is_inside(path, only))
+        if self._only is None:
+            looked = list(view.rows.values())
+        else:  # files by name: an edit must not cost a walk of all rows; folders with all that is below
+            folders = [path for path in self._only if path not in view.rows]
+            looked = [row for path in (*self._only, *known) if (row := view.rows.get(path))]
+            looked += [row for path, row in view.rows.items() if is_inside(path, folders)] if folders else []
         notes = [row for row in looked if row.summary is not None and row.stat is not None]
         new = [row.path for row in notes if not row.head]
         private = {row.path for row in notes if row.secrets and view.is_held(row)}
