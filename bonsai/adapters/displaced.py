@@ -273,10 +273,8 @@ def _put_back(aside: int, folder: int, name: bytes) -> bool:
         link(aside, name, folder, name)
     except FileExistsError:
         return True
-    except NoHardLinks:
+    except (NoHardLinks, OSError):  # no room for a second name: the first one must do
         return _stands(folder, name) or _move_back(aside, folder, name)
-    except OSError:
-        return False
     return True
 
 
