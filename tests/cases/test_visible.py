@@ -22,7 +22,7 @@ def test_all_pass_but_those_that_wait() -> None:
         pytest.skip(f"needs {CASES}")
     waiting = set((HERE / "waiting.txt").read_text(encoding="utf-8").split())
     done = subprocess.run(
-        [sys.executable, "run_cases.py", "visible.json", "--jobs", "2", "--bonsai", str(BONSAI)],
+        [sys.executable, "run_cases.py", "visible.json", "--jobs", "1", "--bonsai", str(BONSAI)],
         cwd=CASES,
         stdin=subprocess.DEVNULL,
         capture_output=True,
