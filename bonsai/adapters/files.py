@@ -133,17 +133,10 @@ class Files:
             with suppress(FileNotFoundError):
                 if not stat.S_ISREG(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode):
                     raise Refused("not a regular file, but bonsai generates one here", path=path, hint="Move it away.")
-            temp = temp_name()
-            fd = write_new(folder, temp, data, 0o644)
             try:
-                os.rename(temp, name, src_dir_fd=folder, dst_dir_fd=folder)
-                return stat_of(os.fstat(fd))  # after the rename, which sets ctime on many file systems
-            except OSError:
-                with suppress(OSError):
-                    os.unlink(temp, dir_fd=folder)
-                raise
-            finally:
-                os.close(fd)
+                return _place(folder, name, data)
+            except FileNotFoundError:  # swept by a bonsai that clears up after a kill, if this one holds no lock
+                return _place(folder, name, data)
 
     def discard(self, path: str) -> None:
         """Delete a generated file, if it is there, and nothing else."""
@@ -172,6 +165,8 @@ class Files:
             displaced.sweep(root)
         with suppress(NotFound, OSError), self._folder(MEMORY) as folder:
             _sweep(folder, DEEPEST)
+        with suppress(Refused, OSError), self._folder(".bonsai") as folder:
+            displaced.sweep(folder)
 
     # -- walking ---------------------------------------------------------------------------------------------
 
@@ -275,6 +270,21 @@ def _is_workspace(folder: str) -> bool:
     # A domain that is called `memory` makes no workspace of the folder around it.
     inside = f"/{MEMORY}/domains/" in f"{folder}/"
     return not inside or os.path.isdir(os.path.join(folder, ".bonsai"))
+
+
+def _place(folder: int, name: bytes, data: bytes) -> Stat:
+    """Write a file whole under a name, whatever stood there; returns its stat. Raises OSError."""
+    temp = temp_name()
+    fd = write_new(folder, temp, data, 0o644)
+    try:
+        os.rename(temp, name, src_dir_fd=folder, dst_dir_fd=folder)
+        return stat_of(os.fstat(fd))  # after the rename, which sets ctime on many file systems
+    except OSError:
+        with suppress(OSError):
+            os.unlink(temp, dir_fd=folder)
+        raise
+    finally:
+        os.close(fd)
 
 
 def _raw(path: str) -> bytes:

@@ -42,6 +42,7 @@ class Scene:
     op: str
     start: Callable[[Path], None] = lambda root: None
     bare: bool = False  # the folder has notes, but no repository yet
+    makes: frozenset[str] = frozenset()  # files that are there afterwards
 
     def call(self, root: Path) -> Callable[[], Any]:
         """The verb as a command would run it."""
@@ -71,8 +72,7 @@ def _decide(root: Path) -> None:
 
 
 def _apply(workspace: Workspace) -> None:
-    report = workspace.reflect_apply(json.loads(Path(workspace.root, "decisions.json").read_bytes()))
-    assert not report.refused, report.refused
+    workspace.reflect_apply(json.loads(Path(workspace.root, "decisions.json").read_bytes()))
 
 
 def _to_undo(root: Path) -> None:
@@ -96,13 +96,17 @@ def _many(root: Path) -> None:
         (root / GENERAL / f"{number}-{'long-name-' * 20}.md").write_text(f"# {number}\n")
 
 
+DECIDED = frozenset(
+    [f"{GENERAL}/{name}.md" for name in ("gamma__DELETE", "alpha__DELETE", "parts__DELETE", "one", "two")]
+    + ["memory/domains/tech/delta.md"]
+)
 MANY = Scene("many", lambda workspace: workspace.commit(), "edit", _many)
 SCENES = [
     Scene("migrate", lambda workspace: workspace.migrate(), "migrate"),
     Scene("move", lambda workspace: workspace.move(f"{GENERAL}/alpha.md", "tech"), "move"),
     Scene("archive", _archive, "archive"),
     Scene("purge", lambda workspace: workspace.purge(), "purge"),
-    Scene("apply", _apply, "reflect", _decide),
+    Scene("apply", _apply, "reflect", _decide, makes=DECIDED),
     Scene("undo", lambda workspace: workspace.undo(), "undo", _to_undo),
     Scene("restore", lambda workspace: workspace.restore(f"{BUSINESS}/old.md"), "restore"),
     Scene("restore-at", _restore_at, "restore"),
@@ -133,6 +137,7 @@ class Stage:
         assert not again.bug and not again.code, str(again)
         self.whole = managed(done)
         assert not scene.op or self.happened(done), "the verb did nothing"
+        assert scene.makes <= self.whole.keys(), f"not made: {scene.makes - self.whole.keys()}"
         assert not harness.sound(done), harness.sound(done)
         shutil.rmtree(done)
         self.steps = self._count_steps()
