@@ -55,6 +55,9 @@ class Scene:
         return self.call(root) if self.bare else harness.verb(root, Workspace.commit)
 
 
+DECISIONS: dict[str, Any] = {}  # on the notes of the scene `apply`, the same in every copy
+
+
 def _decide(root: Path) -> None:
     """A reflection that waits, with every kind of decision."""
     harness.run(harness.verb(root, Workspace.reflect))
@@ -68,11 +71,11 @@ def _decide(root: Path) -> None:
     for item in staging["candidates"]:
         item.update(chosen.pop(item["file"], {"decision": "keep"}))
     assert not chosen, f"no candidates: {chosen}"
-    (root / "decisions.json").write_text(json.dumps(staging))
+    DECISIONS.update(staging)
 
 
 def _apply(workspace: Workspace) -> None:
-    workspace.reflect_apply(json.loads(Path(workspace.root, "decisions.json").read_bytes()))
+    workspace.reflect_apply(DECISIONS)
 
 
 def _to_undo(root: Path) -> None:
@@ -227,7 +230,7 @@ def _build(root: Path, scene: Scene) -> None:
     if scene.bare:
         return
     git(root, "init", "-q", "-b", "main", "--template=")
-    (root / ".gitignore").write_text(".bonsai/\ndecisions.json\n")
+    (root / ".gitignore").write_text(".bonsai/\n")
     (root / "other.txt").write_text("a person's other work\n")
     git(root, "add", ".gitignore", "other.txt")
     git(root, "commit", "-qm", "other work")
