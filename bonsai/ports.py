@@ -21,6 +21,9 @@ class NoteStore(Protocol):
     def scan(self, top: str = "") -> list[Entry]:
         """All entries but folders under `memory/` (or under `top`), and MEMORY*.md (any case) and bonsai.toml."""
 
+    def differing(self, rows: Mapping[str, Row]) -> tuple[list[Entry], set[str]]:
+        """`scan()` without the regular files whose stat is that of their row; and the paths of those."""
+
     def stat(self, path: str) -> Entry | None:
         """One entry, None where there is nothing (a folder is nothing)."""
 

@@ -93,6 +93,7 @@ class Run(Commits):
         """Write the indexes that differ (or only say which); returns their paths. `agents`: trees that may be empty."""
         view, store, changed = self.view, self.out.store, []
         memo: dict[str, bytes | None] = {}
+        made: dict[str, bytes] = {}
         odd: list[str] = []
 
         def read(path: str) -> bytes | None:
@@ -111,10 +112,11 @@ class Run(Commits):
                 count = violations() if violations and not tree.agent else self._known_violations()
                 out = reindex.render(view, found, read, self.out.settings, self.now_iso, count, self.out.ignore_text)
                 odd += reindex.set_aside(view, store, out, read)
+                made |= {path: data for path, data in out.items() if data and layout.kind_of(path) is Kind.INDEX}
                 changed += sorted(out) if check else reindex.write(store, out, read)
         committed = [path for path in changed if layout.kind_of(path) is not Kind.STATE]
         if not check:
-            self._look.again(view, committed)
+            self._look.again(view, committed, made)
             view.dirty = {layout.folder_of(path) or layout.MEMORY for path in odd}
             self._look.note(last_reindex=self.now_iso)
         return committed
@@ -151,7 +153,7 @@ class Run(Commits):
             folders = [path for path in self._only if path not in view.rows]
             looked = [row for path in (*self._only, *known) if (row := view.rows.get(path))]
             looked += [row for path, row in view.rows.items() if is_inside(path, folders)] if folders else []
-        notes = [row for row in looked if row.summary is not None and row.stat is not None]
+        notes = [row for row in looked if row.summary is not None]
         new = [row.path for row in notes if not row.head]
         private = {row.path for row in notes if row.secrets and view.is_held(row)}
         if self.usable:

@@ -8,14 +8,14 @@ makes no difference.
 
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 
 from bonsai.adapters import displaced
 from bonsai.adapters.displaced import sync_folder, temp_name, told, write_new
-from bonsai.adapters.listing import DEEPEST, FOLDER, kind_of_mode, scan_root, scan_tree, stat_of
+from bonsai.adapters.listing import DEEPEST, FOLDER, Listing, kind_of_mode, stat_of
 from bonsai.errors import Busy, NotFound, Refused
-from bonsai.notes.change import Entry, Stat
+from bonsai.notes.change import Entry, Row, Stat
 from bonsai.notes.layout import MEMORY, folder_of, name_of, path_fault, tree_of
 
 
@@ -44,15 +44,24 @@ class Files:
 
         One stat a file; nothing is followed and nothing blocks. What cannot be looked into is `unreadable`.
         """
-        found: list[Entry] = []
+        return self._list(top, {}).entries
+
+    def differing(self, rows: Mapping[str, Row]) -> tuple[list[Entry], set[str]]:
+        """`scan()`, without the regular files that are as `rows` has them; and the paths of those."""
+        found = self._list("", rows)
+        return found.entries, found.same
+
+    def _list(self, top: str, rows: Mapping[str, Row]) -> Listing:
+        found = Listing(rows)
         if not top:
             with told(self.root), self._folder("") as root:
-                scan_root(root, found)
+                found.root(root)
         with suppress(NotFound), told(top or MEMORY), self._folder(top or MEMORY) as folder:
-            scan_tree(folder, f"{top or MEMORY}/", found)
+            found.tree(folder, f"{top or MEMORY}/")
             return found
         entry = self.stat(top or MEMORY)
-        return [*found, entry] if entry else found
+        found.entries += [entry] if entry else []
+        return found
 
     def stat(self, path: str) -> Entry | None:
         """One entry, None where there is nothing or a folder."""

@@ -1,13 +1,28 @@
 """The person's index: whether it is unmerged, and bringing it in line for just the paths that we committed."""
 
 import os
+import secrets
+import shutil
 from collections.abc import Callable, Mapping
+from contextlib import suppress
+from typing import NamedTuple
 
-from bonsai.adapters.git_run import GitRun
+from bonsai.adapters.git_run import GitRun, Running
 from bonsai.adapters.git_tree import raw_changes
+from bonsai.errors import BonsaiError
 from bonsai.ports import Blob
 
 _Key = tuple[int, int, int, int]
+PRIVATE = "bonsai-index-"  # in the git folder: an index that is being made
+
+
+class _Prepared(NamedTuple):
+    """An index that git writes beside the real one, with `blobs` set in what that one was."""
+
+    name: str
+    before: _Key
+    blobs: dict[str, Blob | None]
+    running: Running | None  # None: it is written
 
 
 class Index:
@@ -18,6 +33,7 @@ class Index:
         self._merged: _Key | None = None  # the index as it was when nothing in it was unmerged
         self._known: _Key | None = None  # the index as it was when `_staged` was true of it
         self._staged: dict[str, str] = {}  # full path → what is staged there and is not in HEAD
+        self._prepared: _Prepared | None = None
 
     def unmerged(self, git_dir: str) -> str:
         """The first path with an unresolved conflict, "" where there is none. Raises IoFailed for a damaged index."""
@@ -28,6 +44,65 @@ class Index:
         if not out:
             self._merged = key
         return out.split(b"\0")[0].partition(b"\t")[2].decode("utf-8", "replace")
+
+    def prepare(self, git_dir: str, blobs: Mapping[str, Blob | None], digits: int) -> None:
+        """Begin what `refresh` of these entries will need, beside a commit that is being made.
+
+        To write an index of 10,000 entries takes git as long as the commit itself. It goes to a file of ours, so that
+        the index and its lock stay as they are in case the commit is refused.
+        """
+        self.forget()
+        before = _key(git_dir)
+        if before is None:
+            return
+        name = os.path.join(git_dir, f"{PRIVATE}{secrets.token_hex(6)}")
+        try:
+            shutil.copyfile(os.path.join(git_dir, "index"), name)
+            os.utime(name, ns=(before[0], before[0]))  # git tells by this time which entries it may trust
+            update = ("update-index", "-z", "--index-info")
+            running = self._run.start(*update, data=_lines(blobs, digits), whole=True, env={"GIT_INDEX_FILE": name})
+            self._prepared = _Prepared(name, before, dict(blobs), running)
+        except (OSError, BonsaiError):  # no room: `refresh` will say so
+            _unlink(name)
+
+    def settle(self) -> None:
+        """Wait until what was prepared is written, so that no process of ours outlives the commit."""
+        if self._prepared is not None and (running := self._prepared.running) is not None:
+            done = False
+            with suppress(BonsaiError):
+                done = running.result().code == 0
+            self._prepared = self._prepared._replace(running=None)
+            if not done:
+                self.forget()
+
+    def forget(self) -> None:
+        """Clear away what was prepared and is not needed."""
+        if self._prepared is not None:
+            prepared, self._prepared = self._prepared, None
+            with suppress(BonsaiError):
+                if prepared.running is not None:
+                    prepared.running.result()
+            _unlink(prepared.name)
+
+    def _swap(self, git_dir: str, blobs: Mapping[str, Blob | None]) -> bool:
+        """Put the prepared index in place, under git's own lock; whether there was one that still fits."""
+        self.settle()
+        prepared, lock = self._prepared, os.path.join(git_dir, "index.lock")
+        if prepared is None or prepared.blobs != blobs:
+            self.forget()
+            return False
+        self._prepared = None
+        try:
+            os.link(prepared.name, lock)  # as git takes it: fails where somebody has it
+            if _key(git_dir) != prepared.before:  # the person staged something meanwhile
+                os.unlink(lock)
+                return False
+            os.replace(lock, os.path.join(git_dir, "index"))
+            return True
+        except OSError:
+            return False
+        finally:
+            _unlink(prepared.name)
 
     def refresh(
         self, git_dir: str, blobs: Mapping[str, Blob | None], old: Callable[[], str], digits: int
@@ -49,11 +124,12 @@ class Index:
             self._staged = {}
         elif before != self._known:
             self._staged = self._differing(old())
-        result = self._run("update-index", "-z", "--index-info", data=_lines(blobs, digits), whole=True)
-        if result.code and "index.lock': File exists" in result.err:
-            return None
-        if result.code:
-            raise self._run.failure(result)
+        if not self._swap(git_dir, blobs):
+            result = self._run("update-index", "-z", "--index-info", data=_lines(blobs, digits), whole=True)
+            if result.code and "index.lock': File exists" in result.err:
+                return None
+            if result.code:
+                raise self._run.failure(result)
         self._known = _key(git_dir)
         if before is None or before == self._merged:
             self._merged = self._known
@@ -70,6 +146,12 @@ def _lines(blobs: Mapping[str, Blob | None], digits: int) -> bytes:
     gone = [b"0 %s\t%s\0" % (b"0" * digits, _bytes(path)) for path, blob in blobs.items() if blob is None]
     kept = [b"%o %s\t%s\0" % (blob.mode, blob.oid.encode(), _bytes(path)) for path, blob in blobs.items() if blob]
     return b"".join(gone + kept)
+
+
+def _unlink(name: str) -> None:
+    for leftover in (name, f"{name}.lock"):
+        with suppress(OSError):
+            os.unlink(leftover)
 
 
 def _bytes(path: str) -> bytes:

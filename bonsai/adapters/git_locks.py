@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
+from bonsai.adapters import git_index
 from bonsai.adapters.git_commit import PRIVATE
 from bonsai.adapters.git_repo import Layout
 from bonsai.adapters.git_run import GitRun
@@ -58,6 +59,7 @@ class Locks:
     def _debris(self, since: float) -> list[str]:
         objects = os.path.join(self._layout.common_dir, "objects")
         found = _glob(self._layout.git_dir, "fast_import_crash_*") + _glob(self._layout.common_dir, f"{PRIVATE}*")
+        found += _glob(self._layout.git_dir, f"{git_index.PRIVATE}*")
         for pattern in ("tmp_obj_*", "??/tmp_obj_*", "pack/tmp_*"):
             found += _glob(objects, pattern)
         found += [name for name in _glob(objects, "pack/*.keep") if _is_ours(name)]

@@ -120,6 +120,18 @@ class GitRun:
             literal: whether pathspecs are plain paths (only for pathspecs that no user wrote may it be False).
             whole: git reads all of `data` or none, for commands that would act on a part when we are killed meanwhile.
         """
+        return self.start(*args, data=data, env=env, config=config, literal=literal, whole=whole).result(seconds)
+
+    def start(
+        self,
+        *args: str,
+        data: bytes = b"",
+        env: Mapping[str, str] | None = None,
+        config: tuple[str, ...] = (),
+        literal: bool = True,
+        whole: bool = False,
+    ) -> "Running":
+        """Start one git command, to go on with other work meanwhile; `result` has to be asked. See `__call__`."""
         argv = ["git", "-C", self.root, "--no-pager", "--no-optional-locks"]
         argv += ["--literal-pathspecs"] if literal else []
         for item in (*_CONFIG, *config):
@@ -127,20 +139,7 @@ class GitRun:
         start = time.time()
         with _file(data) if whole else nullcontext(subprocess.PIPE if data else None) as source:
             running = self._start([*_scrub(), *argv, *args], {**_ENVIRONMENT, **(env or {})}, source)
-        process: subprocess.Popen[bytes] = running.proc
-        try:
-            out, err = _exchange(process, data, seconds)
-            code = process.wait()
-        except subprocess.TimeoutExpired:
-            out, err, code = *_kill(process), KILLED
-        except BaseException:
-            _kill(process)
-            raise
-        if code == 127:
-            raise _no_git()
-        if code < 0:
-            self.died = self.died or start
-        return Result(code, out, err.decode("utf-8", "replace"), process.pid)
+        return Running(self, running, b"" if whole else data, start)
 
     def ok(self, *args: str, data: bytes = b"", literal: bool = True) -> bytes:
         """The output of a command that has to succeed. Raises what `failure` makes of it."""
@@ -180,6 +179,30 @@ class GitRun:
             if type(error).__name__ == "GitCommandNotFound":
                 raise _no_git() from error
             raise
+
+
+class Running:
+    """A git process at work. `process` is GitPython's, which ends it when nobody holds it any more."""
+
+    def __init__(self, run: GitRun, process: Any, data: bytes, start: float) -> None:
+        self._run, self._held, self._data, self._start = run, process, data, start
+
+    def result(self, seconds: float = _SECONDS) -> Result:
+        """Wait for its end, or for its time limit, after which the process and all its children are killed."""
+        process: subprocess.Popen[bytes] = self._held.proc
+        try:
+            out, err = _exchange(process, self._data, seconds)
+            code = process.wait()
+        except subprocess.TimeoutExpired:
+            out, err, code = *_kill(process), KILLED
+        except BaseException:
+            _kill(process)
+            raise
+        if code == 127:
+            raise _no_git()
+        if code < 0:
+            self._run.died = self._run.died or self._start
+        return Result(code, out, err.decode("utf-8", "replace"), process.pid)
 
 
 def _file(data: bytes) -> IO[bytes]:

@@ -17,6 +17,7 @@ from bonsai.ports import Cache, History, NoteStore, Snapshot
 #: A file that changed less than this before the look may change again without its times telling (coarse clocks).
 RACY_NS = 50_000_000
 NAME_CODES = frozenset({"case-clash", "conflict-copy", "broken-link"})
+NOTHING: Mapping[str, bytes] = {}
 KEEP_FRESH = 1024 * 1024  # bytes: what a look reads is kept for the commit up to here; a daemon never gets rid of it
 
 
@@ -38,6 +39,7 @@ class Look:
         self._meta: dict[str, str] = {}
         self._known = Snapshot()
         self._kept = 0
+        self._made = NOTHING
 
     def view(self, only: Sequence[str] | None = None, full: bool = False, head: str | None = None) -> View:
         """Look at everything, or at the paths in `only` (files or folders); `full` reads every file again."""
@@ -54,8 +56,9 @@ class Look:
         self._name_problems(view, names_changed)
         return view
 
-    def again(self, view: View, paths: Sequence[str]) -> None:
-        """Look again at paths that we changed ourselves."""
+    def again(self, view: View, paths: Sequence[str], made: Mapping[str, bytes] = NOTHING) -> None:
+        """Look again at paths that we changed ourselves; `made`: the indexes that we wrote there."""
+        self._made = made
         if self._see_disk(view, paths):
             view.problems = [item for item in view.problems if item.code not in NAME_CODES]
             self._name_problems(view, True)
@@ -134,15 +137,11 @@ class Look:
 
     def _see_disk(self, view: View, only: Sequence[str] | None) -> bool:
         """Bring the rows in line with the disk; says whether a path came or went or names or links changed."""
-        entries, covered = self._entries(view, only)
-        changed, seen = False, set()
+        entries, seen, covered = self._entries(view, only)
+        changed, rows = False, view.rows
         closed: list[str] = []  # folders that cannot be looked into: what is in them is not gone
-        rows = view.rows
         for number, entry in enumerate(entries):
             row = rows.get(entry.path)
-            if row is not None and row.stat == entry.stat and entry.kind == "file":
-                seen.add(entry.path)  # a hot loop: nearly every file is as it was
-                continue
             if number % 64 == 0:
                 self._progress("reading notes", number, len(entries))
             if entry.kind == "unreadable":
@@ -161,20 +160,20 @@ class Look:
             changed |= self._read(view, entry, kind, row)
         if closed:
             view.unread.update(path for path in rows if path.startswith(tuple(closed)))
-        for path in covered:
-            if path not in seen and path not in view.unread:
-                row = view.rows[path]
+        for path in covered - seen if covered is not None else [p for p in rows if p not in seen]:
+            row = rows[path]
+            if row.stat is not None and path not in view.unread:
                 self._set(view, replace(row, stat=None, blob="", summary=None, secrets=()))
                 touch(view, path)
                 changed = True
         return changed
 
-    def _entries(self, view: View, only: Sequence[str] | None) -> tuple[list[Entry], list[str]]:
-        """What to look at, and the rows that are on disk as far as known and would be missed."""
+    def _entries(self, view: View, only: Sequence[str] | None) -> tuple[list[Entry], set[str], set[str] | None]:
+        """What to look at, what is as it was, and the paths that may be missed (None: all)."""
         if only is None:
-            return self._store.scan(), [path for path, row in view.rows.items() if row.stat is not None]
+            return *self._store.differing(view.rows), None
         entries: list[Entry] = []
-        covered: list[str] = []
+        covered: set[str] = set()
         for path in only:
             entry = self._store.stat(path)
             if entry:
@@ -182,10 +181,16 @@ class Look:
             elif self._store.exists(path):
                 entries += self._store.scan(path)
             if view.on_disk(path):
-                covered.append(path)
+                covered.add(path)
             elif not entry:  # a folder, or what was one
-                covered += [p for p, row in view.rows.items() if row.stat is not None and p.startswith(f"{path}/")]
-        return entries, covered
+                covered.update(p for p, row in view.rows.items() if row.stat is not None and p.startswith(f"{path}/"))
+        rows = view.rows
+        same = {
+            entry.path
+            for entry in entries
+            if entry.kind == "file" and (row := rows.get(entry.path)) and row.stat == entry.stat
+        }
+        return [entry for entry in entries if entry.path not in same], same, covered
 
     def _see_odd(self, view: View, entry: Entry) -> None:
         words = {
@@ -219,7 +224,7 @@ class Look:
         path, blob = row.path, row.head if blob == row.head else blob  # not two equal texts for each of 10,000 notes
         if max(stat.ctime_ns, stat.mtime_ns) > self._instant - RACY_NS:
             stat = stat._replace(ctime_ns=0)  # so fresh that a later write could look the same: read again next time
-        if blob == row.blob and not new and row.summary is not None:
+        if blob == row.blob and not new and (row.summary is not None or kind not in (Kind.NOTE, Kind.BOOT)):
             self._set(view, replace(row, stat=stat))
             return False
         view.fresh.pop(path, None)
@@ -232,6 +237,8 @@ class Look:
             # Without its credentials: no index, problem or cache can quote what was never taken in.
             shown, found = secrets.without(data)
             summary = summarise(path, shown[: layout.MAX_PARSED], len(shown))
+        elif data == self._made.get(path):
+            pass  # an index is made of what has no credential in it: a large one is not searched again at each edit
         elif len(data) <= layout.MAX_PARSED and secrets.is_text(data):
             found = secrets.without(data)[1]
         self._set(view, Row(path, stat, blob, row.head, row.head_mode, summary, found))
