@@ -205,6 +205,16 @@ class Running:
         return Result(code, out, err.decode("utf-8", "replace"), process.pid)
 
 
+def settings_environment() -> dict[str, str]:
+    """The environment for a program that runs git by itself: scrubbed, with the fixed options as variables."""
+    kept = {name: text for name, text in os.environ.items() if not name.startswith("GIT_") or _KEPT.fullmatch(name)}
+    found = {**kept, **_ENVIRONMENT, "LC_ALL": "C", "GIT_CONFIG_COUNT": str(len(_CONFIG))}
+    for number, item in enumerate(_CONFIG):
+        key, _, value = item.partition("=")
+        found |= {f"GIT_CONFIG_KEY_{number}": key, f"GIT_CONFIG_VALUE_{number}": value}
+    return found
+
+
 def _file(data: bytes) -> IO[bytes]:
     """A file without a name that holds the data. Raises IoFailed."""
     try:
