@@ -265,16 +265,27 @@ class History(Protocol):
     def contains_run(self, run: str, since: str) -> str:
         """The commit in `since..HEAD` whose Bonsai-Run trailer is `run`, "" where there is none."""
 
-    def log(self, paths: Sequence[str] = (), limit: int = 0, rev: str = "HEAD", follow: bool = False) -> list[Commit]:
-        """Commits newest first in topological order; `paths` empty means all managed paths. `follow`: one path."""
+    def log(
+        self,
+        paths: Sequence[str] = (),
+        limit: int = 0,
+        rev: str = "HEAD",
+        follow: bool = False,
+        saying: Sequence[str] = (),
+    ) -> list[Commit]:
+        """Commits newest first in topological order; `paths` empty means all managed paths. `follow`: one path.
+
+        `saying`: those without all of these texts in their message may be left out.
+        """
 
     def commits(self, shas: Sequence[str]) -> dict[str, Commit]:
         """These commits, by their names, whatever they touch. Raises NotFound."""
 
-    def blame(self, path: str, rev: str = "HEAD", copies: bool = True) -> list[Origin]:
+    def blame(self, path: str, rev: str = "HEAD", copies: bool = True, lines: Sequence[range] = ()) -> list[Origin]:
         r"""Where each line (ended by `\n`) of a committed file comes from, through renames. Raises NotFound.
 
-        `copies`: also out of the other files that a commit changed, as migrate and merge make them.
+        `copies`: also out of the other files that a commit changed, as migrate and merge make them. `lines`: only these
+        (1-based, in ascending order), as the file has them; without any, all.
         """
 
     def at(self, moment: datetime) -> str:

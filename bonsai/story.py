@@ -18,6 +18,7 @@ from bonsai.place import Place
 from bonsai.ports import Commit
 
 _RUN = re.compile(r"[0-9a-f]{4,40}")
+_MORE = 8  # commits that are looked at first for each that is wanted; where that is not enough, all are
 LIMIT = 10  # lines that hold a text: each costs a look into history
 
 
@@ -48,11 +49,15 @@ class Story(Place):
             session: the id of a session.
         """
         tests = [*_between(since, until), *_equal(actor, op, run, session)]
+        saying = [f"Bonsai-{key}: {value}" for key, value in (("Op", op), ("Run", run), ("Session", session)) if value]
         # git's own --since ends at the first commit that is older, which hides what a clock that went back dated so.
-        commits = self._history.log([path] if path else [], limit=0 if tests else limit, follow=bool(path))
+        for most in (limit * _MORE, 0) if tests and limit else (limit,):
+            commits = self._history.log([path] if path else [], most, follow=bool(path), saying=saying)
+            found = [commit for commit in commits if all(test(commit) for test in tests)]
+            if limit and len(found) >= limit:
+                break
         if path and not commits and not self._store.exists(path):
             raise NotFound("there is no such file, and git never had one", path=path, hint="`bonsai log` names them.")
-        found = [commit for commit in commits if all(test(commit) for test in tests)]
         return LogReport(found[:limit] if limit else found)
 
     def why(self, target: str, *, cwd: str | None = None, text: bool = False, limit: int = LIMIT) -> WhyReport:
@@ -67,7 +72,7 @@ class Story(Place):
         if aim is None:
             return self._why_text(target, limit)
         version = self._version(aim.path)
-        return WhyReport(why.explain(self._history, version, why.numbers(aim, version)))
+        return WhyReport(why.explain(self._history, [why.Asked(version, why.numbers(aim, version))]))
 
     def show(self, path: str, *, at: str = "") -> ShowReport:
         """A file as it stands (where it is gone: as it was last), or as it was `at` a revision, run, day or time.
@@ -145,14 +150,13 @@ class Story(Place):
     def _why_text(self, text: str, limit: int) -> WhyReport:
         with self._reading() as (run, _):
             found = list(self._holding(run.look(), text))
-        report, left = WhyReport([]), limit
-        head = self._history.head()
+        head, left, more, asked = self._history.head(), limit, 0, list[why.Asked]()
         for path, data, numbers in found:
-            if left > 0:
-                report.lines += why.explain(self._history, Version(path, data, head), numbers[:left])
-            report.more += max(0, len(numbers) - max(left, 0))
-            left -= len(numbers)
-        return report
+            if numbers[:left]:
+                asked.append(why.Asked(Version(path, data, head), numbers[:left]))
+            more += len(numbers[left:])
+            left -= len(numbers[:left])
+        return WhyReport(why.explain(self._history, asked), more)
 
     def _holding(self, view: View, text: str) -> Iterator[tuple[str, bytes, list[int]]]:
         """The notes, archives last, that have lines with a text."""

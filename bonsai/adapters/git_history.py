@@ -12,7 +12,7 @@ from bonsai.adapters.git_commit import Committer, Config, Draft, read_config
 from bonsai.adapters.git_index import Index
 from bonsai.adapters.git_locks import Locks, tidied
 from bonsai.adapters.git_packs import Packs
-from bonsai.adapters.git_repo import Layout, Repository
+from bonsai.adapters.git_repo import Layout, Repository, is_id
 from bonsai.adapters.git_run import GitRun, Result
 from bonsai.adapters.git_tree import entries, is_file, raw_changes
 from bonsai.errors import Busy, IoFailed, NotFound, Refused
@@ -199,20 +199,28 @@ class GitHistory:
             raise self._run.failure(result)
         return next((item.sha for item in git_log.commits(result.out, str) if item.run == run), "")
 
-    def log(self, paths: Sequence[str] = (), limit: int = 0, rev: str = "HEAD", follow: bool = False) -> list[Commit]:
+    def log(
+        self,
+        paths: Sequence[str] = (),
+        limit: int = 0,
+        rev: str = "HEAD",
+        follow: bool = False,
+        saying: Sequence[str] = (),
+    ) -> list[Commit]:
         """See History."""
         layout = self._repo.layout()
         if rev == "HEAD" and not self.head():
             return []
-        return git_past.log(self._run, layout, paths, limit, rev, self.changes if follow else None)
+        return git_past.log(self._run, layout, paths, limit, rev, self.changes if follow else None, saying)
 
     def commits(self, shas: Sequence[str]) -> dict[str, Commit]:
         """See History."""
         return git_past.commits(self._run, self._repo.layout(), shas)
 
-    def blame(self, path: str, rev: str = "HEAD", copies: bool = True) -> list[Origin]:
+    def blame(self, path: str, rev: str = "HEAD", copies: bool = True, lines: Sequence[range] = ()) -> list[Origin]:
         """See History."""
-        return git_past.blame(self._run, self._repo.layout(), self.resolve(rev), path, copies)
+        commit = rev if is_id(rev) else self.resolve(rev)
+        return git_past.blame(self._run, self._repo.layout(), commit, path, copies, lines)
 
     def at(self, moment: datetime) -> str:
         """See History."""

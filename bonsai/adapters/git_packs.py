@@ -4,6 +4,7 @@ import os
 from collections import Counter
 from contextlib import suppress
 
+from bonsai.adapters import git_graph
 from bonsai.adapters.git_run import GitRun
 from bonsai.errors import BonsaiError
 
@@ -32,3 +33,4 @@ class Packs:
             words = ("repack", "-d", "-l", "-q", "--geometric=2", "--no-write-bitmap-index")
             with suppress(BonsaiError):
                 self._run(*words, config=("pack.compression=-1",))
+            git_graph.write(self._run)  # so many commits are not in it yet

@@ -37,7 +37,13 @@ def missing(run: GitRun, result: Result, name: str) -> BonsaiError:
 
 
 def log(
-    run: GitRun, layout: Layout, paths: Sequence[str], limit: int, rev: str, follow: Changes | None
+    run: GitRun,
+    layout: Layout,
+    paths: Sequence[str],
+    limit: int,
+    rev: str,
+    follow: Changes | None,
+    saying: Sequence[str] = (),
 ) -> list[Commit]:
     """What `History.log` promises; `follow` tells what a commit changed, None: the names are those given."""
     # Literal pathspecs are relative to the workspace; `full` is only asked whether they stay in it.
@@ -47,7 +53,8 @@ def log(
         out = _walk(run, found[:limit] if limit else found)
     else:
         most = [f"--max-count={limit}"] if limit else []
-        shape = [*_TELL, "--full-diff", *most, "--end-of-options", rev, "--", *(given or layout.pathspecs)]
+        words = ["--fixed-strings", "--all-match", *(f"--grep={text}" for text in saying)] if saying else []
+        shape = [*_TELL, "--full-diff", *most, *words, "--end-of-options", rev, "--", *(given or layout.pathspecs)]
         out = _log(run, rev, *shape, literal=bool(given))
     return [commit for commit in git_log.commits(out, layout.managed) if commit.paths]
 
@@ -57,7 +64,9 @@ def commits(run: GitRun, layout: Layout, shas: Sequence[str]) -> dict[str, Commi
     return {item.sha: item for item in git_log.commits(_walk(run, shas), layout.managed)}
 
 
-def blame(run: GitRun, layout: Layout, commit: str, path: str, copies: bool) -> list[Origin]:
+def blame(
+    run: GitRun, layout: Layout, commit: str, path: str, copies: bool, lines: Sequence[range] = ()
+) -> list[Origin]:
     """What `History.blame` promises.
 
     Of a commit, never of the work tree: git would send that through the filters that the repository names. `-C` looks
@@ -66,6 +75,7 @@ def blame(run: GitRun, layout: Layout, commit: str, path: str, copies: bool) -> 
     """
     name = layout.full(path)[len(layout.prefix) :]
     words = ["--porcelain", "--no-textconv", *(["-M", "-C4"] if copies else [])]
+    words += [f"-L{span.start},{span.stop - 1}" for span in lines]
     # The repository's own config may ask to pass over some commits.
     result = run("blame", *words, "--no-ignore-revs-file", commit, "--", name)
     if result.code:
@@ -149,8 +159,9 @@ def _trail(run: GitRun, layout: Layout, path: str, rev: str, changes: Changes) -
                 todo.append((origin, parent))
     if len(seen) == 1:
         return list(found)
-    order = _log(run, rev, "--format=%H", "--end-of-options", rev, "--", *seen).decode().split("\0")
-    return [sha for sha in map(str.strip, order) if sha in found]
+    # Not the log of these names: for more than one path git does not use what the commit-graph knows of changed paths.
+    order = run.ok("rev-list", "--topo-order", "--end-of-options", rev, "--").decode().split("\n")
+    return [sha for sha in order if sha in found]
 
 
 def _touching(run: GitRun, layout: Layout, name: str, rev: str) -> Iterator[tuple[str, str, bool]]:

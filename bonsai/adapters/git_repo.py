@@ -223,6 +223,11 @@ class Repository:
             folder = os.path.dirname(folder)
 
 
+def is_id(text: str) -> bool:
+    """Whether a text is the whole name of an object."""
+    return bool(_HEX.fullmatch(text))
+
+
 def _is_empty(folder: str) -> bool:
     with suppress(OSError):  # what cannot be looked into, or is a file, may mean something
         return not os.listdir(folder)

@@ -133,7 +133,14 @@ class MemoryHistory:
                 return node.commit.sha
         return ""
 
-    def log(self, paths: Sequence[str] = (), limit: int = 0, rev: str = "HEAD", follow: bool = False) -> list[Commit]:
+    def log(
+        self,
+        paths: Sequence[str] = (),
+        limit: int = 0,
+        rev: str = "HEAD",
+        follow: bool = False,
+        saying: Sequence[str] = (),
+    ) -> list[Commit]:
         """Commits newest first that touch one of the paths (or what is below it)."""
         if not self._nodes:
             return []
@@ -153,22 +160,25 @@ class MemoryHistory:
         """These commits."""
         return {sha: self._node(sha).commit for sha in shas}
 
-    def blame(self, path: str, rev: str = "HEAD", copies: bool = True) -> list[Origin]:
+    def blame(self, path: str, rev: str = "HEAD", copies: bool = True, lines: Sequence[range] = ()) -> list[Origin]:
         """Where each line comes from, through renames; copies are not looked for."""
+        if lines:
+            found = self.blame(path, rev, copies)
+            return [found[number - 1] for span in lines for number in span]
         here = self._position(self.resolve(rev))
-        lines = split(self.read(self._nodes[here].commit.sha, path))
+        rows = split(self.read(self._nodes[here].commit.sha, path))
         while here and self._nodes[here - 1].tree.get(path) == self._nodes[here].tree[path]:
             here -= 1
         commit = self._nodes[here].commit
         parent = next(iter(commit.parents), "")
         old = next((item.old for item in self.changes(parent, commit.sha) if item.new == path), "")
         if not old:
-            return [Origin(commit.sha, path, number, "", "") for number in range(1, len(lines) + 1)]
-        known = _matches(lines, split(self.read(parent, old)))
+            return [Origin(commit.sha, path, number, "", "") for number in range(1, len(rows) + 1)]
+        known = _matches(rows, split(self.read(parent, old)))
         earlier = self.blame(old, parent)
         return [
             earlier[known[at]] if at in known else Origin(commit.sha, path, at + 1, parent, old)
-            for at in range(len(lines))
+            for at in range(len(rows))
         ]
 
     def at(self, moment: datetime) -> str:

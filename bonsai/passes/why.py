@@ -1,8 +1,7 @@
 """Why: who wrote each line of a note, when, in which run, and what it replaced."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from bonsai.errors import BadData, NotFound
@@ -16,6 +15,7 @@ BY_HAND = frozenset({"", "edit", "init", "reindex"})  # a run of these moves no 
 _BACK = frozenset({"restore", "undo"})  # what bring a file back that was gone
 _COPIED = 40  # letters and digits in a row that a person does not write twice: git's own measure
 _DEEP = 20  # a file that was purged and brought back so often is followed no further
+_MANY = 1000  # files of a commit that are read to see what it may have moved
 _LINES = re.compile(r"(.{1,4096}):(\d{1,9})(?:-(\d{1,9}))?", re.DOTALL)
 _PATHLIKE = re.compile(r"(?:memory/|MEMORY|\.{0,2}/)")
 
@@ -90,103 +90,212 @@ def containing(path: str, data: bytes, text: str) -> list[int]:
     return found
 
 
-def explain(history: History, version: Version, wanted: Iterable[int]) -> list[WhyLine]:
-    """Tell of each of the wanted lines where it comes from."""
-    rows = compare.split(version.data)
-    committed = history.read_many([(version.commit, version.path)])[0] if version.commit else None
-    before = compare.split(committed) if committed is not None and b"\0" not in committed else []
-    known = compare.stayed(before, rows)
-    came = _came(history, version.path, version.commit) if before else []
-    story = [(number, came[known[number - 1]] if number - 1 in known else None) for number in wanted]
-    shas = {sha for _, item in story if item for sha in (item.origin.sha, item.via) if sha}
-    told = _Telling(
-        title=summarise(version.path, version.data, len(version.data)).title,
-        path=version.path,
-        commits=history.commits(sorted(shas)),
-        replaced=_replaced(history, [item.origin for _, item in story if item]),
-    )
-    pending = _pairs(before, rows)
-    return [told.line(number, rows[number - 1], item, pending.get(number, [])) for number, item in story]
+class Asked(NamedTuple):
+    """Some lines (1-based) of a file."""
+
+    version: Version
+    numbers: Sequence[int]
 
 
-@dataclass(frozen=True)
-class _Telling:
-    title: str
+def explain(history: History, asked: Sequence[Asked]) -> list[WhyLine]:
+    """Tell of each line that is asked about where it comes from, all of them with as few questions to git as can be."""
+    known = history.read_many([(version.commit, version.path) for version, _ in asked if version.commit])
+    data = iter(known)
+    stories = [_story(item, next(data) if item.version.commit else None) for item in asked]
+    came = _came(history, [story.committed for story in stories])
+    origins = [item.origin for found in came for item in found.values()]
+    shas = {sha for found in came for item in found.values() for sha in (item.origin.sha, item.via) if sha}
+    commits, replaced = history.commits(sorted(shas)), _replaced(history, origins)
+    return [line for story, found in zip(stories, came, strict=True) for line in _told(story, found, commits, replaced)]
+
+
+class _Committed(NamedTuple):
+    """A file of a commit, and those of its lines (0-based) that are of interest."""
+
     path: str
-    commits: Mapping[str, Commit]
-    replaced: Mapping[Origin, list[str]]
+    commit: str
+    rows: Sequence[bytes]
+    lines: Sequence[int]
 
-    def line(self, number: int, row: bytes, came: _Came | None, pending: list[str]) -> WhyLine:
-        found = WhyLine(path=self.path, line=number, text=_shown(row), title=self.title, replaced=pending)
-        if came is None:
-            return found
-        commit = self.commits[came.origin.sha]
-        found.sha, found.time, found.message = commit.sha, commit.time, commit.subject
-        found.actor, found.author, found.op = commit.actor or "human", commit.author, commit.op
-        found.run, found.session = commit.run, commit.session
-        found.origin = f"{came.origin.path}:{came.origin.line}"
-        found.replaced = self.replaced.get(came.origin, [])
-        if came.via:
-            by = self.commits[came.via]
-            found.via = Arrival(by.sha, by.time, by.actor or "human", by.op, by.run, by.subject)
-        return found
+
+class _Story(NamedTuple):
+    asked: Asked
+    rows: Sequence[bytes]  # as they stand
+    known: Mapping[int, int]  # which line (0-based) was which in the commit
+    committed: _Committed
+
+
+def _story(asked: Asked, data: bytes | None) -> _Story:
+    version = asked.version
+    rows = compare.split(version.data)
+    before = compare.split(data) if data is not None and b"\0" not in data else []
+    known = compare.stayed(before, rows)
+    lines = sorted({known[number - 1] for number in asked.numbers if number - 1 in known})
+    return _Story(asked, rows, known, _Committed(version.path, version.commit, before, lines))
+
+
+def _told(
+    story: _Story,
+    came: Mapping[int, _Came],
+    commits: Mapping[str, Commit],
+    replaced: Mapping[Origin, list[str]],
+) -> Iterator[WhyLine]:
+    version = story.asked.version
+    title = summarise(version.path, version.data, len(version.data)).title
+    pending = _pairs(story.committed.rows, story.rows)
+    for number in story.asked.numbers:
+        text = _shown(story.rows[number - 1])
+        line = WhyLine(path=version.path, line=number, text=text, title=title, replaced=pending.get(number, []))
+        if number - 1 in story.known:
+            _fill(line, came[story.known[number - 1]], commits, replaced)
+        yield line
+
+
+def _fill(line: WhyLine, came: _Came, commits: Mapping[str, Commit], replaced: Mapping[Origin, list[str]]) -> None:
+    commit = commits[came.origin.sha]
+    line.sha, line.time, line.message = commit.sha, commit.time, commit.subject
+    line.actor, line.author, line.op = commit.actor or "human", commit.author, commit.op
+    line.run, line.session = commit.run, commit.session
+    line.origin = f"{came.origin.path}:{came.origin.line}"
+    line.replaced = replaced.get(came.origin, [])
+    if came.via:
+        by = commits[came.via]
+        line.via = Arrival(by.sha, by.time, by.actor or "human", by.op, by.run, by.subject)
 
 
 # -- where the lines of a commit come from -----------------------------------------------------------------------------
 
 
-def _came(history: History, path: str, commit: str, depth: int = 0) -> list[_Came]:
-    """Where each line of a committed file was written."""
-    origins, plain = history.blame(path, commit), history.blame(path, commit, copies=False)
-    commits = history.commits(sorted({item.sha for item in plain}))
-    found: list[_Came] = []
-    for group in _groups(origins, plain):
-        first = plain[group.start]
-        copied = origins[group.start] != first and _is_copy(history, origins, plain, group, commits[first.sha])
-        for at in group:
-            via = first.sha if copied and origins[at].sha != first.sha else ""
-            found.append(_Came(origins[at] if copied else plain[at], via))
-    return _brought_back(history, found, depth) if depth < _DEEP else found
+def _came(history: History, files: Sequence[_Committed], depth: int = 0) -> list[dict[int, _Came]]:
+    """Where the lines of committed files were written, by their numbers, for each file."""
+    plain = [_blamed(history, file, file.lines, copies=False) for file in files]
+    commits = history.commits(sorted({item.sha for found in plain for item in found.values()}))
+    before = _before(history, commits.values())
+    result = []
+    for file, found in zip(files, plain, strict=True):
+        came = {at: _Came(item, "") for at, item in found.items()}
+        suspects = {at for at, item in found.items() if _may_be_copied(file.rows[at], before[item.sha])}
+        if suspects:
+            came |= _copied(history, file, suspects, commits)
+        result.append(_brought_back(history, came, depth) if depth < _DEEP else came)
+    return result
 
 
-def _groups(origins: Sequence[Origin], plain: Sequence[Origin]) -> list[range]:
-    """Lines in a row that came in one commit from one place."""
-    found: list[range] = []
-    for at, (origin, here) in enumerate(zip(origins, plain, strict=True)):
-        key = origin.path, origin != here, here.sha
-        if found:
-            last = found[-1].start
-            if key == (origins[last].path, origins[last] != plain[last], plain[last].sha):
-                found[-1] = range(last, at + 1)
-                continue
-        found.append(range(at, at + 1))
+def _blamed(history: History, file: _Committed, lines: Sequence[int], *, copies: bool) -> dict[int, Origin]:
+    """Where these lines come from."""
+    if not lines:
+        return {}
+    spans = [range(first + 1, last + 2) for first, last in _runs(lines)]
+    return dict(zip(sorted(lines), history.blame(file.path, file.commit, copies, spans), strict=True))
+
+
+def _runs(lines: Iterable[int]) -> Iterator[tuple[int, int]]:
+    """The first and the last of each row of numbers without a gap."""
+    first = last = -2
+    for number in sorted(lines):
+        if number != last + 1:
+            if last >= 0:
+                yield first, last
+            first = number
+        last = number
+    if last >= 0:
+        yield first, last
+
+
+def _before(history: History, commits: Iterable[Commit]) -> dict[str, frozenset[bytes] | None]:
+    """What lines stood, before each commit, in the files that it changed; None where that is not worth to be read.
+
+    Only a line that stood in one of them can have been moved or copied by that commit, and asking git for copies costs
+    far more than to read these files: nearly every line is new where it was first seen.
+    """
+    files: dict[str, list[tuple[str, str]]] = {}
+    for commit in commits:
+        names = [path for path in commit.paths if layout.kind_of(path) is not Kind.INDEX]
+        if len(commit.parents) > 1 or len(names) > _MANY:
+            continue
+        files[commit.sha] = [(parent, name) for parent in commit.parents for name in names]
+    data = iter(history.read_many([item for items in files.values() for item in items]))
+    found = {
+        sha: frozenset(row.rstrip(b"\r\n") for _ in items for row in compare.split(next(data) or b""))
+        for sha, items in files.items()
+    }
+    return {commit.sha: found.get(commit.sha) for commit in commits}
+
+
+def _may_be_copied(row: bytes, before: frozenset[bytes] | None) -> bool:
+    return before is None or row.rstrip(b"\r\n") in before
+
+
+def _copied(history: History, file: _Committed, suspects: set[int], commits: Mapping[str, Commit]) -> dict[int, _Came]:
+    """Those of the lines that were moved or copied here, in the company of the lines that came with them."""
+    whole = history.blame(file.path, file.commit, copies=False)
+    near: set[int] = set()
+    for at in suspects:
+        if at not in near:
+            near |= set(_around(whole, at))
+    origins = _blamed(history, file, sorted(near), copies=True)
+    found: dict[int, _Came] = {}
+    for group in _groups(origins, whole):
+        source, here = origins[group[0]], whole[group[0]]
+        if source == here or suspects.isdisjoint(group) or here.sha not in commits:
+            continue
+        if _is_copy(history, source, [whole[at] for at in group], commits[here.sha]):
+            found |= {
+                at: _Came(origins[at], here.sha if origins[at].sha != here.sha else "")
+                for at in group
+                if at in suspects
+            }
     return found
 
 
-def _is_copy(
-    history: History, origins: Sequence[Origin], plain: Sequence[Origin], group: range, commit: Commit
-) -> bool:
+def _around(whole: Sequence[Origin], at: int) -> range:
+    """The lines in a row that came in the commit of one of them."""
+    first = last = at
+    while first and whole[first - 1].sha == whole[at].sha:
+        first -= 1
+    while last + 1 < len(whole) and whole[last + 1].sha == whole[at].sha:
+        last += 1
+    return range(first, last + 1)
+
+
+def _groups(origins: Mapping[int, Origin], whole: Sequence[Origin]) -> list[list[int]]:
+    """Lines in a row that came in one commit from one place."""
+    found: list[list[int]] = []
+    last = None
+    for at, origin in origins.items():
+        key = origin.path, origin != whole[at], whole[at].sha
+        if found and key == last and found[-1][-1] == at - 1:
+            found[-1].append(at)
+        else:
+            found.append([at])
+        last = key
+    return found
+
+
+def _is_copy(history: History, source: Origin, lines: Sequence[Origin], commit: Commit) -> bool:
     """Whether what git takes for moved lines was moved: two people may well write the same short line.
 
     An index quotes notes, and files outside the memory are none of ours: no line comes from there.
     """
-    source, here = origins[group.start], plain[group.start]
+    here = lines[0]
     if not source.path or layout.kind_of(source.path) is Kind.INDEX:
         return False
     if commit.op not in BY_HAND:
         return True
     wanted = [(here.sha, here.path), *([(here.before, here.before_path)] if here.before else [])]
     after, *others = [compare.split(data or b"") for data in history.read_many(wanted)]
-    rows = [after[plain[at].line - 1] for at in group]
+    rows = [after[line.line - 1] for line in lines]
     if source.path not in (here.path, here.before_path):
         return sum(char.isalnum() for row in rows for char in row.decode("utf-8", "replace")) >= _COPIED
     # What still stands at its old place too was written once more, not moved.
     return bool(others) and all(after.count(row) <= others[0].count(row) for row in set(rows))
 
 
-def _brought_back(history: History, came: list[_Came], depth: int) -> list[_Came]:
+def _brought_back(history: History, came: dict[int, _Came], depth: int) -> dict[int, _Came]:
     """Lines of a file that a run brought back lead on to where they stood before the file went."""
-    files = {(item.origin.sha, item.origin.path) for item in came if item.origin.path and not item.origin.before}
+    files = {
+        (item.origin.sha, item.origin.path) for item in came.values() if item.origin.path and not item.origin.before
+    }
     commits = history.commits(sorted({sha for sha, _ in files}))
     for sha, path in files:
         commit = commits[sha]
@@ -196,10 +305,14 @@ def _brought_back(history: History, came: list[_Came], depth: int) -> list[_Came
         if not last:
             continue
         old, new = (compare.split(data or b"") for data in history.read_many([(last, path), (sha, path)]))
-        known, earlier = compare.stayed(old, new), _came(history, path, last, depth + 1)
-        for at, item in enumerate(came):
-            if (item.origin.sha, item.origin.path) == (sha, path) and item.origin.line - 1 in known:
-                came[at] = _Came(earlier[known[item.origin.line - 1]].origin, item.via or sha)
+        known = compare.stayed(old, new)
+        back = {
+            at: known[item.origin.line - 1]
+            for at, item in came.items()
+            if (item.origin.sha, item.origin.path) == (sha, path) and item.origin.line - 1 in known
+        }
+        [earlier] = _came(history, [_Committed(path, last, old, sorted(set(back.values())))], depth + 1)
+        came |= {at: _Came(earlier[was].origin, came[at].via or sha) for at, was in back.items()}
     return came
 
 

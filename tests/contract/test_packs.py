@@ -5,7 +5,7 @@ import subprocess
 from datetime import UTC, datetime
 from pathlib import Path
 
-from bonsai.adapters import git_packs
+from bonsai.adapters import git_graph, git_packs
 from bonsai.adapters.git_history import GitHistory
 from bonsai.ports import Author, FileChange
 
@@ -29,6 +29,7 @@ def packs(root: Path) -> int:
 def test_many_commits_leave_few_packs_and_lose_nothing(tmp_path: Path) -> None:
     made = commits(tmp_path, git_packs.MANY + 20)
     assert packs(tmp_path) <= git_packs.MANY
+    assert git_graph.is_there(str(tmp_path / ".git")), "what makes the log of many commits fast is kept up with them"
     reachable = subprocess.run(
         ["git", "-C", tmp_path, "rev-list", "HEAD"], capture_output=True, text=True, check=True
     ).stdout.split()

@@ -69,6 +69,15 @@ def test_each_line_has_the_commit_that_wrote_it(history: History) -> None:
     assert {item.sha for item in history.blame(NOTE, first)} == {first}
 
 
+def test_of_some_lines_alone(history: History) -> None:
+    commit(history, {NOTE: b"one\ntwo\nthree\n"})
+    commit(history, {NOTE: b"one\n2\nthree\nfour"})
+    whole = history.blame(NOTE)
+    for copies in (True, False):
+        assert history.blame(NOTE, copies=copies, lines=[range(1, 2), range(3, 5)]) == [whole[0], *whole[2:]]
+    assert history.blame(NOTE, lines=[range(2, 3)]) == [whole[1]]
+
+
 def test_through_a_rename(history: History) -> None:
     first = commit(history, {NOTE: LONG})
     commit(history, {NOTE: None, MOVED: LONG})
