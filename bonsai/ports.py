@@ -1,12 +1,14 @@
 """What the passes need from outside. The adapters fulfil these; the tests hold every adapter to the same suite."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, NamedTuple, Protocol
 
+from bonsai.notes.candidate import About, Candidate, Statistics
 from bonsai.notes.change import Entry, PathTime, Row, Stat
+from bonsai.notes.document import Document
 
 
 class NoteStore(Protocol):
@@ -128,6 +130,64 @@ class Cache(Protocol):
 
     def close(self) -> None:
         """Release the file."""
+
+
+class Passages(Protocol):
+    """The passages of a memory, to be searched. Raises Busy where that is not possible now: begin again."""
+
+    def reading(self) -> AbstractContextManager[None]:
+        """Everything that is asked inside belongs to one state."""
+
+    def search(
+        self, terms: Sequence[str], limit: int, beside: int = 0, keep: Callable[[About], bool] | None = None
+    ) -> list[Candidate]:
+        """Passages that hold a term in their text or headings: the best `limit` by BM25, and so many beside each.
+
+        Also some of the passages of the notes whose title, description, tags or path match best. `keep`: only notes for
+        which it is true. In no particular order.
+        """
+
+    def statistics(self, terms: Collection[str]) -> Statistics:
+        """How often terms occur."""
+
+
+class SearchIndex(Passages, Protocol):
+    """The index of one memory tree. Derived: deletable at any time; damage is set aside and said once."""
+
+    @property
+    def rebuilt(self) -> str:
+        """Why the index was thrown away on opening, "" where it was not."""
+
+    def known(self) -> Mapping[str, Row]:
+        """The notes that it holds, each as a row with the stat of the bytes that were read. Do not change it."""
+
+    def mark(self) -> str | None:
+        """What the last `finish` said; None as long as the index was never complete."""
+
+    def writing(self) -> AbstractContextManager[None]:
+        """Others see all that is changed inside, or nothing. Never waits long."""
+
+    def put(self, document: Document, stat: Stat) -> None:
+        """Take in a note, inside `writing`."""
+
+    def drop(self, path: str) -> None:
+        """Forget a note that is gone, inside `writing`."""
+
+    def finish(self, mark: str) -> None:
+        """Say, inside `writing`, that the index holds all there is."""
+
+    def close(self) -> None:
+        """Release the file."""
+
+
+class Vouching(Protocol):
+    """Asks a live daemon what has changed. Only speed: where it does not answer, a look at everything tells."""
+
+    def ask(self, since: str) -> tuple[str, list[str] | None]:
+        """(a mark for the next time, the paths that something happened to after the mark `since`).
+
+        The paths are None where nobody can tell; the mark is "" where nobody answers.
+        """
 
 
 class RepoState(NamedTuple):

@@ -2,21 +2,21 @@
 
 import os
 import time
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
 from bonsai.adapters import clock, secret_audit
 from bonsai.adapters.files import Files, ensure_private
-from bonsai.errors import BadData, BonsaiError, IoFailed, NotFound, Refused
+from bonsai.errors import BadData, IoFailed, NotFound, Refused
+from bonsai.finding import Finding
 from bonsai.notes import ages, layout, review, taxonomy
 from bonsai.notes.change import Plan
 from bonsai.notes.draft import Draft
 from bonsai.notes.problem import problem
 from bonsai.notes.view import View
 from bonsai.passes import allow, archive, daily, doctor, migrate, move, pending, purge, reflect, restore, status, undo
-from bonsai.passes import recall as recalling
 from bonsai.passes.reindex import count
 from bonsai.passes.reports import (
     AllowReport,
@@ -31,7 +31,6 @@ from bonsai.passes.reports import (
     MoveReport,
     Outlook,
     PurgeReport,
-    RecallReport,
     ReflectReport,
     ReindexReport,
     RestoreReport,
@@ -41,13 +40,12 @@ from bonsai.passes.reports import (
 )
 from bonsai.place import Progress
 from bonsai.run import Run
-from bonsai.story import Story
 
 STAGING = "_reflect_staging.json"
 MOMENT = 2.0  # seconds
 
 
-class Workspace(Story):
+class Workspace(Finding):
     """A folder with a memory under git. `Workspace.open(path)`, then the verbs; each returns a typed report.
 
     Every verb raises a BonsaiError: NotFound, Busy (somebody else at work, git in the middle of something), Refused
@@ -184,7 +182,8 @@ class Workspace(Story):
                 pending.describe(edited),
             )
             run.save()
-            return CommitReport(sha, [row.path for row in found.rows] if sha else [], found.held, found.problems)
+        self._update_search([row.path for row in found.rows])
+        return CommitReport(sha, [row.path for row in found.rows] if sha else [], found.held, found.problems)
 
     def allow(self, fingerprint: str = "", *, remove: bool = False) -> AllowReport:
         """Let what looks like a credential be committed on this device, by its fingerprint; without one only list.
@@ -383,16 +382,3 @@ class Workspace(Story):
                 audit=secret_audit.audit if secrets else None,
                 allowed=allow.allowed(self._store),
             )
-
-    def recall(self, query: str, *, limit: int = 10, domain: str = "", type: str = "") -> RecallReport:
-        """Ranked passages of the notes and of the hand-written part of MEMORY.md."""
-        with self._reading() as (run, _):
-            view = run.look()
-            return recalling.recall(query, self._texts(view), limit=limit, domain=domain, type=type)
-
-    def _texts(self, view: View) -> Iterator[tuple[str, bytes]]:
-        for row in view.notes(self.tree):
-            with suppress(BonsaiError):  # one note that cannot be read is a problem of status, not of all others
-                yield row.path, view.fresh.get(row.path) or self._store.read(row.path, layout.MAX_PARSED)
-        if view.on_disk(self.tree.boot):
-            yield self.tree.boot, self._boot()

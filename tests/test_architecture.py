@@ -22,7 +22,10 @@ ALLOWED = {
     "commits": ["passes", "ports", "notes", "errors", "config"],
     "run": ["commits", "passes", "ports", "notes", "errors", "config"],
     "story": ["place", "adapters", "passes", "ports", "notes", "errors"],
-    "workspace": ["story", "place", "run", "commits", "adapters", "passes", "ports", "notes", "errors", "config"],
+    "finding": ["story", "place", "adapters", "passes", "ports", "notes", "errors"],
+    "workspace": [
+        *("finding", "story", "place", "run", "commits", "adapters", "passes", "ports", "notes", "errors", "config"),
+    ],
     "place": ["run", "commits", "adapters", "passes", "ports", "notes", "errors", "config"],
     "schedule": ["config"],
     "watch": ["workspace", "schedule", "errors"],

@@ -1,13 +1,13 @@
-"""What the index hands to the ranking: passages that may answer a query, with what stands around them."""
+"""What the index hands to the ranking: passages that may answer a query, with what stands around them.
+
+These are tuples, as a query makes some thousand of them; their terms are those that the index holds.
+"""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-
-from bonsai.notes.passage import Passage
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class About:
+class About(NamedTuple):
     """What is said of a note besides its text."""
 
     path: str
@@ -18,23 +18,40 @@ class About:
     type: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
+class Fields(NamedTuple):
+    """The terms of what is said of a note."""
+
+    title: list[str]  # of title and description
+    tags: list[str]
+    path: list[str]  # of its domain and file name
+
+
+class Piece(NamedTuple):
+    """A passage with its terms."""
+
+    lines: tuple[int, int]  # 1-based, inclusive, in the file
+    trail: tuple[str, ...]  # the visible texts of the headings above it, outermost first
+    text: str  # as written
+    terms: list[str]  # of the text, in their order
+    heading: list[str]  # the terms of the headings
+
+
+class Candidate(NamedTuple):
     """A passage that may answer."""
 
     about: About
+    fields: Fields
     number: int  # its place among the passages of its note, from 0
-    passage: Passage
-    before: tuple[Passage, ...] = ()  # up to two passages before it, the nearest last
-    after: tuple[Passage, ...] = ()  # up to two passages after it, the nearest first
+    piece: Piece
+    before: tuple[Piece, ...] = ()  # up to two passages before it, the nearest last
+    after: tuple[Piece, ...] = ()  # up to two passages after it, the nearest first
 
 
-@dataclass(frozen=True, slots=True)
-class Statistics:
+class Statistics(NamedTuple):
     """How often terms occur in the memory. The same whether it was indexed at once or note by note."""
 
     passages: int = 0
     words: int = 0  # terms in the texts of all passages
     notes: int = 0
-    holding: Mapping[str, int] = field(default_factory=dict)  # term → passages with it in their text or headings
-    about: Mapping[str, int] = field(default_factory=dict)  # term → notes with it in title, description, tags or path
+    holding: Mapping[str, int] = {}  # term → passages with it in their text or headings
+    about: Mapping[str, int] = {}  # term → notes with it in title, description, tags or path

@@ -5,11 +5,11 @@ from collections.abc import Callable, Collection, Sequence
 from math import log
 from typing import NamedTuple
 
-from bonsai.notes.candidate import About, Candidate, Statistics
-from bonsai.notes.layout import tree_of
-from bonsai.notes.query import Query, index_terms
+from bonsai.notes.candidate import Candidate, Statistics
+from bonsai.notes.query import Query
 
 WIDTH = 300  # passages that the index gives
+BESIDE = 1  # passages before and after each of them that are candidates, too
 BOOSTS = {"title": 2.0, "heading": 1.0, "tags": 1.5, "path": 1.0}  # against 1.0 for the text
 
 
@@ -25,16 +25,12 @@ def rank(query: Query, candidates: Sequence[Candidate], statistics: Statistics) 
     """The candidates that answer, best first; equal ones in the order of path and line."""
     weights = {term: _weight(statistics, term) for term in query.terms}
     usual = statistics.words / statistics.passages if statistics.passages else 1.0
-    notes: dict[str, dict[str, set[str]]] = {}
     found = []
     for candidate in candidates:
-        path = candidate.about.path
-        if path not in notes:
-            notes[path] = _fields(candidate.about)
-        score, why = _score(candidate, notes[path], query, weights, usual)
+        score, why = _score(candidate, query, weights, usual)
         if why:
             found.append(Ranked(candidate, round(score, 4), why))
-    return sorted(found, key=lambda item: (-item.score, item.candidate.about.path, item.candidate.passage.lines))
+    return sorted(found, key=lambda item: (-item.score, item.candidate.about.path, item.candidate.piece.lines))
 
 
 def expand(query: Query, ranked: Sequence[Ranked], statistics: Callable[[Collection[str]], Statistics]) -> Query | None:
@@ -47,19 +43,11 @@ def _weight(statistics: Statistics, term: str) -> float:
     return log(1 + (statistics.passages - holding + 0.5) / (holding + 0.5)) + 0.1
 
 
-def _fields(about: About) -> dict[str, set[str]]:
-    tree = tree_of(about.path)
-    place = about.path.removeprefix(f"{tree.memory}/").removeprefix("domains/").removesuffix(".md")
-    texts = {"title": f"{about.title} {about.description}", "tags": about.tags, "path": place}
-    return {name: set(index_terms(text)) for name, text in texts.items()}
-
-
-def _score(
-    candidate: Candidate, fields: dict[str, set[str]], query: Query, weights: dict[str, float], usual: float
-) -> tuple[float, list[str]]:
-    counts = Counter(index_terms(candidate.passage.text))
-    length = 0.5 + 0.5 * counts.total() / usual
-    here = {**fields, "heading": set(index_terms(" ".join(candidate.passage.trail)))}
+def _score(candidate: Candidate, query: Query, weights: dict[str, float], usual: float) -> tuple[float, list[str]]:
+    piece, fields = candidate.piece, candidate.fields
+    counts = Counter(piece.terms)
+    length = 0.5 + 0.5 * len(piece.terms) / usual
+    here = {"title": fields.title, "heading": piece.heading, "tags": fields.tags, "path": fields.path}
     score, why = 0.0, []
     for term, weight in weights.items():
         times = counts[term]

@@ -1,49 +1,174 @@
-"""Recall: the passages that answer a query, read from the notes themselves."""
+"""Recall: the passages that answer a query, from an index that is in line with the disk."""
 
-import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import date
 
 from bonsai.errors import Usage
-from bonsai.notes.layout import Kind, domain_of, fold, is_archived, kind_of
-from bonsai.notes.note import parse
-from bonsai.notes.passage import Found, rank
-from bonsai.notes.summary import clean, note_type, without_escapes
-from bonsai.passes.reports import Hit, RecallReport
+from bonsai.notes import ranking
+from bonsai.notes.candidate import About
+from bonsai.notes.document import document, readable
+from bonsai.notes.layout import Kind, domain_of, kind_of
+from bonsai.notes.query import parse
+from bonsai.notes.ranking import Ranked
+from bonsai.notes.summary import count_tokens
+from bonsai.notes.taxonomy import slug
+from bonsai.passes.reports import Hit
+from bonsai.ports import Passages
 
 MAX_TEXT = 2000  # characters of a hit: a line of a megabyte helps nobody
+TOKENS = 750  # of a whole answer, unless more hits than usual are asked for
+USUAL = 10  # hits
+PLACE = 25  # tokens of what stands around the text of a hit
+LEAST = 30  # tokens of a text that is cut: with less nobody can tell what it says
 
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")  # a note must not drive the terminal it is printed on
+
+@dataclass(frozen=True)
+class Scope:
+    """Which notes are searched. Empty fields let everything through."""
+
+    domain: str = ""  # with its sub-domains
+    type: str = ""
+    tag: str = ""
+    tier: str = ""
+    since: str = ""  # `YYYY-MM-DD`, inclusive
+    until: str = ""
+    paths: frozenset[str] | None = None  # only these notes
+    dates: Callable[[str], str] = lambda path: ""  # the day of a note that does not say one itself
+
+    def filter(self) -> Callable[[About], bool] | None:
+        """The test, None where everything is let through."""
+        tests = list(self._tests())
+        return (lambda about: all(test(about) for test in tests)) if tests else None
+
+    def _tests(self) -> "list[Callable[[About], bool]]":
+        found: list[Callable[[About], bool]] = []
+        if self.domain:
+            wanted = folded(self.domain) + "/"
+            found.append(lambda about: f"{folded(domain_of(about.path) or '')}/".startswith(wanted))
+        if self.type:
+            found.append(lambda about: about.type.casefold() == self.type.casefold())
+        if self.tag:
+            found.append(lambda about: self.tag.casefold().lstrip("#") in _words(about.tags))
+        if self.tier:
+            found.append(lambda about: tier(about.path) == self.tier)
+        if self.since or self.until:
+            last = self.until or "9999"
+            found.append(lambda about: self.since <= (about.date or self.dates(about.path)) <= last)
+        if (paths := self.paths) is not None:
+            found.append(lambda about: about.path in paths)
+        return found
 
 
-def recall(
-    query: str, notes: Iterable[tuple[str, bytes]], *, limit: int, domain: str = "", type: str = ""
-) -> RecallReport:
-    """Search live notes and boot files, given as (path, bytes). `domain` takes its sub-domains along.
-
-    Raises Usage for an empty query or a limit below 1.
-    """
+def need_query(query: str, limit: int, tokens: int) -> None:
+    """Raises Usage for an empty query or a limit below 1."""
     if not query.strip():
         raise Usage("the query is empty", hint="Say what to look for: bonsai recall 'pricing of events'.")
     if limit < 1:
         raise Usage(f"a limit of {limit} finds nothing", hint="Give a --limit of 1 or more.")
-    hits = [_hit(found) for found in rank(query, _chosen(notes, domain, type), limit)]
-    return RecallReport(query, hits, fresh=True)
+    if tokens < 0:
+        raise Usage(f"a budget of {tokens} tokens holds nothing", hint="Give --tokens of 1 or more.")
 
 
-def _chosen(notes: Iterable[tuple[str, bytes]], domain: str, type_: str) -> Iterator[tuple[str, bytes]]:
-    for path, data in notes:
-        if kind_of(path) not in (Kind.NOTE, Kind.BOOT) or is_archived(path):
+def find(query: str, sight: Passages, limit: int, scope: Scope) -> list[Ranked]:
+    """The best passages, best first."""
+    wanted, keep = parse(query), scope.filter()
+    with sight.reading():
+        found = sight.search(wanted.search, ranking.WIDTH, ranking.BESIDE, keep)
+        ranked = ranking.rank(wanted, found, sight.statistics(wanted.terms))
+        wider = ranking.expand(wanted, ranked, sight.statistics)
+        if wider is not None:
+            seen = {(item.about.path, item.number) for item in found}
+            more = sight.search(wider.search, ranking.WIDTH, ranking.BESIDE, keep)
+            found += [item for item in more if (item.about.path, item.number) not in seen]
+            ranked = ranking.rank(wider, found, sight.statistics(wider.terms))
+    return ranked[:limit]
+
+
+def gone(ranked: Sequence[Ranked], read: Callable[[str], bytes | None]) -> list[str]:
+    """The notes that no longer hold what was found in them: saved in this very moment, or a damaged index."""
+    wrong: dict[str, None] = {}
+    texts: dict[str, str | None] = {}
+    for item in ranked:
+        path, piece = item.candidate.about.path, item.candidate.piece
+        if path not in texts:
+            data = read(path)
+            texts[path] = None if data is None else readable(data)
+        text = texts[path]
+        if text is not None and piece.text in text:
             continue
-        if domain and not f"{fold(domain_of(path) or '')}/".startswith(f"{fold(domain).strip('/')}/"):
-            continue
-        if type_ and note_type(parse(data).fields).casefold() != type_.casefold():
-            continue
-        yield path, data
+        data = read(path)  # a passage that is put together: of frontmatter, or of lines with odd ends
+        held = [] if data is None else document(path, data).pieces
+        if (piece.lines, piece.text) not in [(other.lines, other.text) for other in held]:
+            wrong[path] = None
+    return list(wrong)
 
 
-def _hit(found: Found) -> Hit:
-    text, passage = _CONTROL.sub("", without_escapes(found.passage.text)), found.passage
-    if len(text) > MAX_TEXT:
-        text = f"{text[: MAX_TEXT - 1]}…"
-    heading, title = clean(passage.heading), clean(found.title)
-    return Hit(found.path, passage.lines, heading, title, text, found.score, found.why, "warm")
+def hits(ranked: Sequence[Ranked], tokens: int, today: date) -> list[Hit]:
+    """Hits within a budget: long texts are cut first, then the last ones are left out. One always stays."""
+    texts = [_cut(item.candidate.piece.text, MAX_TEXT) for item in ranked]
+    costs = [count_tokens(text) for text in texts]
+    count = len(texts)
+    while count > 1 and sum(min(cost, LEAST) + PLACE for cost in costs[:count]) > tokens:
+        count -= 1
+    most = _fair(costs[:count], tokens - PLACE * count)
+    shown = [text if cost <= most else _cut_tokens(text, cost, most) for text, cost in zip(texts, costs, strict=True)]
+    return [_hit(item, text, today) for item, text in zip(ranked[:count], shown, strict=False)]
+
+
+def tier(path: str) -> str:
+    """The tier of a note: what stands in a boot file is loaded anyway."""
+    return "hot" if kind_of(path) is Kind.BOOT else "warm"
+
+
+def folded(domain: str) -> str:
+    """A domain in the form in which it is compared."""
+    return "/".join(slug(part) for part in domain.strip("/").split("/") if part.strip())
+
+
+def _words(tags: str) -> set[str]:
+    return {word for part in tags.casefold().split(",") for word in (part.strip().lstrip("#"), *part.split())}
+
+
+def _fair(costs: Sequence[int], budget: int) -> int:
+    """The tokens that a text may have so that all of them stay in the budget; the short ones leave more to the rest."""
+    left = max(budget, LEAST)
+    for number, cost in enumerate(sorted(costs)):
+        share = left // (len(costs) - number)
+        if cost > share:
+            return max(share, LEAST)
+        left -= cost
+    return max(costs, default=0)
+
+
+def _cut_tokens(text: str, cost: int, most: int) -> str:
+    return _cut(text, max(1, len(text) * most // cost))
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: most - 1].rstrip()}…"
+
+
+def _hit(item: Ranked, text: str, today: date) -> Hit:
+    about, piece = item.candidate.about, item.candidate.piece
+    heading = piece.trail[-1] if piece.trail else ""
+    return Hit(
+        path=about.path,
+        lines=piece.lines,
+        heading=heading,
+        title=about.title,
+        text=text,
+        score=item.score,
+        why=item.why,
+        tier=tier(about.path),
+        trail=list(piece.trail),
+        date=about.date,
+        age_days=_age(about.date, today),
+    )
+
+
+def _age(day: str, today: date) -> int | None:
+    try:
+        return max(0, (today - date.fromisoformat(day)).days)
+    except ValueError:
+        return None

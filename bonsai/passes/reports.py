@@ -275,7 +275,10 @@ class DoctorReport:
 
 @dataclass(slots=True)
 class Hit:
-    """One passage that recall found; `lines` are 1-based and inclusive."""
+    """One passage that recall found; `lines` are 1-based and inclusive, `trail` are the headings above it.
+
+    `date` is the day that its note says it is of, "" for none. `restore`: the command that brings a forgotten one back.
+    """
 
     path: str
     lines: tuple[int, int]
@@ -285,15 +288,21 @@ class Hit:
     score: float
     why: list[str]
     tier: str
+    trail: list[str] = field(default_factory=list)
+    date: str = ""
+    age_days: int | None = None
+    restore: str = ""
 
 
 @dataclass(slots=True)
 class RecallReport:
-    """`recall`."""
+    """`recall`; `at` is the commit that was searched ("" for what stands now), `warnings` say what went another way."""
 
     query: str
     hits: list[Hit]
     fresh: bool
+    at: str = ""
+    warnings: list[str] = field(default_factory=list)
 
 
 @dataclass(slots=True)

@@ -15,7 +15,8 @@ import pytest
 
 from bonsai.notes.links import find, rewrite
 from bonsai.notes.note import conflicted, headings
-from bonsai.notes.passage import passages, words
+from bonsai.notes.passage import passages
+from bonsai.notes.query import index_terms
 from bonsai.notes.secret_shapes import RULES
 from bonsai.notes.secrets import find as find_secrets
 from bonsai.notes.summary import summarise
@@ -177,6 +178,6 @@ def test_a_megabyte_of_anything_is_read_in_seconds(job: str, piece: str):
 def test_words_and_headings_take_time_by_length_only(piece: str):
     text = piece * (SIZE // len(piece))
     start = time.process_time()
-    words(text)
+    index_terms(text)
     headings(text)
     assert time.process_time() - start < 2

@@ -1,0 +1,161 @@
+"""Bring the search index in line with the disk: what a live daemon names, else what a look finds different."""
+
+from collections.abc import Callable, Collection, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+
+from bonsai.errors import BonsaiError, Busy, NotFound
+from bonsai.notes.candidate import About, Candidate, Fields, Statistics
+from bonsai.notes.document import Document, document, is_searched
+from bonsai.notes.layout import MAX_PARSED, Tree
+from bonsai.ports import NoteStore, Passages, SearchIndex, Vouching
+
+#: A file that changed less than this before the look may change again without its times telling (coarse clocks).
+RACY_NS = 50_000_000
+MANY = 1000  # paths that a daemon names; for more, a look at everything costs less
+Progress = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True)
+class Layered:
+    """An index that cannot be written now, and beside it the notes that it has otherwise or not at all."""
+
+    below: SearchIndex
+    above: SearchIndex
+    hidden: Collection[str]  # notes of `below` that are not as they stand on disk
+
+    def reading(self) -> AbstractContextManager[None]:
+        """See Passages."""
+        return self.below.reading()
+
+    def search(
+        self, terms: Sequence[str], limit: int, beside: int = 0, keep: Callable[[About], bool] | None = None
+    ) -> list[Candidate]:
+        """See Passages."""
+        found = self.below.search(terms, limit, beside, keep)
+        shown = [candidate for candidate in found if candidate.about.path not in self.hidden]
+        return shown + self.above.search(terms, limit, beside, keep)
+
+    def statistics(self, terms: Collection[str]) -> Statistics:
+        """See Passages. What is hidden is counted twice, as an index cannot tell what one note adds to it."""
+        one, two = self.below.statistics(terms), self.above.statistics(terms)
+        return Statistics(
+            passages=one.passages + two.passages,
+            words=one.words + two.words,
+            notes=one.notes + two.notes,
+            holding={term: one.holding[term] + two.holding[term] for term in terms},
+            about={term: one.about[term] + two.about[term] for term in terms},
+        )
+
+
+@dataclass(frozen=True)
+class Source:
+    """What the index of a tree is made from."""
+
+    store: NoteStore
+    tree: Tree
+    vouching: Vouching
+    instant_ns: int  # now
+    progress: Progress
+
+
+def catch_up(
+    index: SearchIndex, source: Source, aside: Callable[[], SearchIndex], force: Sequence[str] = ()
+) -> Passages:
+    """The index as it is once it knows all that is on disk; `force` names notes that it is known to have wrong.
+
+    Where it cannot be written, the rest is put into an index that `aside` makes. Raises Busy where it cannot be used.
+    """
+    before = index.mark()
+    mark, seen = source.vouching.ask(before or "")
+    if before is None or seen is None or len(seen) > MANY:
+        paths = _stale(index, source)
+    else:
+        paths = _named(index, source, seen)
+    paths = list(dict.fromkeys([*paths, *force]))
+    if before is not None and not paths:
+        return index
+    try:
+        with index.writing():
+            for number, path in enumerate(paths):
+                if number % 64 == 0:
+                    source.progress("indexing notes", number, len(paths))
+                take_in(index, source.store, path, source.instant_ns)
+            index.finish(mark)
+    except Busy:
+        if before is None:
+            raise
+        return Layered(index, _in_memory(source.store, paths, aside()), frozenset(paths))
+    return index
+
+
+def everything(source: Source, index: SearchIndex) -> SearchIndex:
+    """All notes, taken into an empty index."""
+    for entry in source.store.scan():
+        if entry.kind == "file" and is_searched(entry.path, source.tree):
+            take_in(index, source.store, entry.path, source.instant_ns)
+    index.finish("")
+    return index
+
+
+def update(index: SearchIndex, source: Source, paths: Sequence[str]) -> None:
+    """Take in what a run has changed, where the index is there already: the next recall has less to do.
+
+    Raises Busy.
+    """
+    mark = index.mark()
+    wanted = [path for path in paths if is_searched(path, source.tree) or path in index.known()]
+    if mark is None or not wanted:
+        return
+    with index.writing():
+        for path in wanted:
+            take_in(index, source.store, path, source.instant_ns)
+
+
+def _stale(index: SearchIndex, source: Source) -> list[str]:
+    """The notes of the tree that stand otherwise on disk than in the index, or in one of the two only."""
+    known = index.known()
+    entries, same = source.store.differing(known)
+    found = [entry.path for entry in entries if entry.kind == "file" and is_searched(entry.path, source.tree)]
+    if len(same) < len(known):
+        found += known.keys() - same - set(found)
+    return sorted(found)
+
+
+def _named(index: SearchIndex, source: Source, paths: Sequence[str]) -> list[str]:
+    """The notes that somebody says something happened to; of a folder all that were and are in it."""
+    store = source.store
+    found = set(paths)
+    for path in paths:
+        if store.stat(path) is None:  # gone, or a folder
+            found.update(known for known in index.known() if known.startswith(f"{path}/"))
+            found.update(entry.path for entry in store.scan(path))
+    return sorted(path for path in found if is_searched(path, source.tree) or path in index.known())
+
+
+def _in_memory(store: NoteStore, paths: Sequence[str], index: SearchIndex) -> SearchIndex:
+    for path in paths:
+        take_in(index, store, path, 0)
+    return index
+
+
+def take_in(index: SearchIndex, store: NoteStore, path: str, instant_ns: int) -> None:
+    """One note as it stands now; it is read while nobody else can write the index, so nobody brings back older bytes.
+
+    One that cannot be read is known without a text: it is a problem of status, not of all others.
+    """
+    try:
+        data, stat = store.read_stat(path, MAX_PARSED)
+    except NotFound:
+        index.drop(path)
+        return
+    except BonsaiError:
+        entry = store.stat(path)
+        if entry is None or entry.kind != "file":
+            index.drop(path)
+        else:
+            index.put(Document(About(path), Fields([], [], []), []), entry.stat)
+        return
+    if max(stat.ctime_ns, stat.mtime_ns) > instant_ns - RACY_NS:
+        stat = stat._replace(ctime_ns=0)  # so fresh that a later write could look the same: read again next time
+    index.put(document(path, data), stat)
