@@ -23,8 +23,12 @@ class NoteStore(Protocol):
     def scan(self, top: str = "") -> list[Entry]:
         """All entries but folders under `memory/` (or under `top`), and MEMORY*.md (any case) and bonsai.toml."""
 
-    def differing(self, rows: Mapping[str, Row]) -> tuple[list[Entry], set[str]]:
-        """`scan()` without the regular files whose stat is that of their row; and the paths of those."""
+    def differing(self, rows: Mapping[str, Row], folders: dict[str, Any]) -> tuple[list[Entry], set[str]]:
+        """`scan()` without the regular files whose stat is that of their row; and the paths of those.
+
+        `folders`: what the store noted about folders in which nothing differed, by their path with its slash. Give it
+        again without those where a row has changed since.
+        """
 
     def stat(self, path: str) -> Entry | None:
         """One entry, None where there is nothing (a folder is nothing)."""

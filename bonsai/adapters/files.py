@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 
 from bonsai.adapters import displaced
 from bonsai.adapters.displaced import sync_folder, temp_name, told, write_new
-from bonsai.adapters.listing import DEEPEST, FOLDER, Listing, kind_of_mode, stat_of
+from bonsai.adapters.listing import DEEPEST, FOLDER, Folders, Listing, kind_of_mode, stat_of
 from bonsai.errors import Busy, NotFound, Refused
 from bonsai.notes.change import Entry, Row, Stat
 from bonsai.notes.layout import MEMORY, folder_of, name_of, path_fault, tree_of
@@ -44,15 +44,15 @@ class Files:
 
         One stat a file; nothing is followed and nothing blocks. What cannot be looked into is `unreadable`.
         """
-        return self._list(top, {}).entries
+        return self._list(top, {}, {}).entries
 
-    def differing(self, rows: Mapping[str, Row]) -> tuple[list[Entry], set[str]]:
-        """`scan()`, without the regular files that are as `rows` has them; and the paths of those."""
-        found = self._list("", rows)
+    def differing(self, rows: Mapping[str, Row], folders: Folders) -> tuple[list[Entry], set[str]]:
+        """`scan()`, without the regular files that are as `rows` has them; and the paths of those. See the port."""
+        found = self._list("", rows, folders)
         return found.entries, found.same
 
-    def _list(self, top: str, rows: Mapping[str, Row]) -> Listing:
-        found = Listing(rows)
+    def _list(self, top: str, rows: Mapping[str, Row], folders: Folders) -> Listing:
+        found = Listing(rows, folders)
         if not top:
             with told(self.root), self._folder("") as root:
                 found.root(root)

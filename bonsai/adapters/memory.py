@@ -50,7 +50,7 @@ class MemoryStore:
         """All entries under `memory/` or `top`; boot files and bonsai.toml where `top` is ""."""
         return [Entry(path, "file", file.stat) for path, file in self._files.items() if _is_in(path, top)]
 
-    def differing(self, rows: Mapping[str, Row]) -> tuple[list[Entry], set[str]]:
+    def differing(self, rows: Mapping[str, Row], folders: dict[str, Any]) -> tuple[list[Entry], set[str]]:
         """What `scan()` finds and `rows` does not have so; and the paths of what it does."""
         same = {entry.path for entry in self.scan() if (row := rows.get(entry.path)) and row.stat == entry.stat}
         return [entry for entry in self.scan() if entry.path not in same], same

@@ -17,6 +17,7 @@ from bonsai.ports import Cache, History, NoteStore, Snapshot
 #: A file that changed less than this before the look may change again without its times telling (coarse clocks).
 RACY_NS = 50_000_000
 NAME_CODES = frozenset({"case-clash", "conflict-copy", "broken-link"})
+FOLDERS = "folders"  # in View.memo: see NoteStore.differing
 NOTHING: Mapping[str, bytes] = {}
 KEEP_FRESH = 1024 * 1024  # bytes: what a look reads is kept for the commit up to here; a daemon never gets rid of it
 
@@ -107,6 +108,7 @@ class Look:
             self._learnt, self._gone, self._meta = {}, set(), {}
 
     def _set(self, view: View, row: Row) -> None:
+        view.memo.get(FOLDERS, {}).pop(f"{layout.folder_of(row.path)}/", None)
         if row.stat is None and not row.head:
             view.rows.pop(row.path, None)
             self._learnt.pop(row.path, None)
@@ -171,7 +173,7 @@ class Look:
     def _entries(self, view: View, only: Sequence[str] | None) -> tuple[list[Entry], set[str], set[str] | None]:
         """What to look at, what is as it was, and the paths that may be missed (None: all)."""
         if only is None:
-            return *self._store.differing(view.rows), None
+            return *self._store.differing(view.rows, view.memo.setdefault(FOLDERS, {})), None
         entries: list[Entry] = []
         covered: set[str] = set()
         for path in only:

@@ -1,13 +1,16 @@
 """Every NoteStore keeps the same promises; then what only a real file system can do to us."""
 
 import os
+import shutil
 import socket
 import stat
 import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,6 +18,7 @@ from bonsai.adapters.displaced import exchange
 from bonsai.adapters.files import Files, ensure_private
 from bonsai.adapters.memory import MemoryStore
 from bonsai.errors import Busy, CannotCreate, IoFailed, NotFound, Refused
+from bonsai.notes.change import Row
 from bonsai.ports import NoteStore
 
 NOTE = "memory/domains/garden/roses.md"
@@ -68,6 +72,54 @@ def test_a_new_note_is_there_with_its_bytes_and_its_folders(store: NoteStore) ->
     assert entry and (entry.path, entry.kind, entry.stat.size, entry.stat.mode) == (NOTE, "file", 10, 0o100644)
     assert store.stat("memory/domains/garden") is None
     assert store.stat("memory/domains/garden/none.md") is None
+
+
+def rows_of(store: NoteStore) -> dict[str, Row]:
+    return {entry.path: Row(entry.path, entry.stat) for entry in store.scan() if entry.kind == "file"}
+
+
+def test_differing_tells_what_is_not_as_the_rows_say(store: NoteStore) -> None:
+    names = ["memory/a.md", "memory/b.md", "memory/domains/x/c.md", "memory/domains/x/d.md", "memory/日記.md"]
+    for name in names:
+        store.create(name, b"one")
+    rows, folders = rows_of(store), dict[str, Any]()
+    for _ in range(2):  # the second time from what it noted about the folders
+        assert store.differing(rows, folders) == ([], set(names))
+    store.replace("memory/a.md", b"two", b"one")
+    store.remove("memory/domains/x/c.md", b"one")
+    store.create("memory/domains/x/e.md", b"new")
+    for _ in range(2):
+        found, same = store.differing(rows, folders)
+        assert {entry.path for entry in found} == {"memory/a.md", "memory/domains/x/e.md"}
+        assert same == set(names) - {"memory/a.md", "memory/domains/x/c.md"}
+
+
+def test_differing_sees_every_change_of_a_folder_that_it_knows(files: Files) -> None:
+    path, root = "memory/domains/x/a.md", Path(files.root)
+
+    def times(name: str, moved: int) -> None:
+        os.utime(root / name, ns=(10**18, 10**18 + moved))
+
+    def changed(act: Callable[[], object]) -> bool:
+        rows, folders = rows_of(files), dict[str, Any]()
+        assert files.differing(rows, folders)[0] == []
+        act()
+        found, same = files.differing(rows, folders)
+        return bool(found) or same != set(rows)
+
+    for name in (path, "memory/domains/x/b.md", "memory/domains/y/c.md"):
+        files.create(name, b"text")
+        times(name, 0)
+    assert changed(lambda: (root / path).write_bytes(b"TEXT"))
+    assert changed(lambda: times(path, 1))
+    assert changed(lambda: (root / path).chmod(0o755))
+    assert changed(lambda: (root / path).rename(root / "memory/domains/x/z.md"))
+    assert changed((root / "memory/domains/x/z.md").unlink)
+    assert changed(lambda: (root / "memory/domains/x/b.md").replace(root / "memory/domains/x/c.md"))
+    assert changed(lambda: (root / "memory/domains/x/b.md").symlink_to("c.md"))
+    (root / "memory/domains/x/b.md").unlink()
+    assert changed(lambda: shutil.rmtree(root / "memory/domains/y"))
+    assert not changed(lambda: None)
 
 
 def test_create_never_lands_on_a_file_or_a_folder(store: NoteStore) -> None:
