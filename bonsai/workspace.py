@@ -11,6 +11,7 @@ from bonsai.adapters import clock, secret_audit
 from bonsai.adapters.files import Files, ensure_private
 from bonsai.errors import BadData, IoFailed, NotFound, Refused
 from bonsai.finding import Finding
+from bonsai.forgetting import Forgetting
 from bonsai.notes import ages, layout, review, taxonomy
 from bonsai.notes.change import Plan
 from bonsai.notes.draft import Draft
@@ -19,7 +20,6 @@ from bonsai.notes.view import View
 from bonsai.passes import allow, archive, daily, doctor, migrate, move, pending, purge, reflect, restore, status, undo
 from bonsai.passes.reindex import count
 from bonsai.passes.reports import (
-    AllowReport,
     ApplyReport,
     ArchiveReport,
     CommitReport,
@@ -45,7 +45,7 @@ STAGING = "_reflect_staging.json"
 MOMENT = 2.0  # seconds
 
 
-class Workspace(Finding):
+class Workspace(Finding, Forgetting):
     """A folder with a memory under git. `Workspace.open(path)`, then the verbs; each returns a typed report.
 
     Every verb raises a BonsaiError: NotFound, Busy (somebody else at work, git in the middle of something), Refused
@@ -184,17 +184,6 @@ class Workspace(Finding):
             run.save()
         self._update_search([row.path for row in found.rows])
         return CommitReport(sha, [row.path for row in found.rows] if sha else [], found.held, found.problems)
-
-    def allow(self, fingerprint: str = "", *, remove: bool = False) -> AllowReport:
-        """Let what looks like a credential be committed on this device, by its fingerprint; without one only list.
-
-        `remove`: hold it back again. Raises BadData (no fingerprint), NotFound (nothing to remove).
-        """
-        if not fingerprint:
-            return AllowReport(sorted(allow.allowed(self._store)))
-        ensure_private(self.root)
-        with self._outside.lock():
-            return allow.allow(self._store, fingerprint, remove)
 
     def _need(self, view: View, only: Sequence[str]) -> None:
         for path in only:

@@ -15,6 +15,7 @@ INDEX = "_index.md"
 ARCHIVED = "__DELETE"
 STATE_FILES = frozenset({"_meta.json", "_stats.json", "_reflect_staging.json"})
 PURGE_LOG = "_purge_log.json"
+ERASED = "_erased.json"  # ids of what was erased, so that no sync brings it back; append-only, committed
 BACKUP = "MEMORY.md.bak"
 TEMPORARY = ".bonsai-"  # how the names of our temporary files begin
 MAX_ASSET = 10 * 1024 * 1024  # bytes: what people keep beside their notes (images, PDFs) is committed up to here

@@ -13,8 +13,9 @@ from bonsai.ports import Commit, History, Rename
 
 #: Regenerated, or append-only: never taken back.
 KEPT = frozenset({Kind.INDEX, Kind.STATE, Kind.HELPER, Kind.OUTSIDE})
+LOGS = frozenset({layout.PURGE_LOG, layout.ERASED})
 #: Not taken back unless it is named: nothing that a command decided.
-NO_PASS = ("edit", "init", "reindex", "undo")
+NO_PASS = ("edit", "erase", "init", "reindex", "undo")
 
 
 @dataclass(slots=True)
@@ -58,6 +59,8 @@ def choose(commits: Sequence[Commit], history: History, run: str | None, actor: 
         found = next((commit for commit in commits if commit.sha == sha), None)
     if found is None:
         raise NotFound("no such run touched the memory", path=run, hint="`bonsai log` lists the runs.")
+    if found.op == "erase":
+        raise Usage("is an erasure: what was erased is gone", path=run, hint="`bonsai log` lists the runs.")
     if len(found.parents) > 1:
         raise Usage("is a merge, which cannot be taken back", path=run, hint="Undo the runs that it brought in.")
     return found
@@ -78,7 +81,7 @@ def undo(draft: Draft, history: History, commit: Commit) -> tuple[Plan, UndoRepo
     work = _Undoing(draft, history, parent)
     for change in history.changes(parent, commit.sha):
         names = [name for name in (change.old, change.new) if name]
-        if any(layout.kind_of(name) in KEPT or layout.name_of(name) == layout.PURGE_LOG for name in names):
+        if any(layout.kind_of(name) in KEPT or layout.name_of(name) in LOGS for name in names):
             continue
         _take_back(work, change)
     report = UndoReport(commit.run or commit.sha, sorted(work.restored), sorted(work.kept), work.conflicts, None)

@@ -1,0 +1,367 @@
+"""The verbs about what must not be known: erase (really forgetting) and allow (what may be committed after all)."""
+
+import json
+import shlex
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from typing import Any
+
+from bonsai.adapters import private_files
+from bonsai.adapters.files import ensure_private
+from bonsai.adapters.git_erase import Eraser, Move, require_plain_stash
+from bonsai.adapters.git_index import Index
+from bonsai.adapters.git_objects import ask
+from bonsai.adapters.git_repo import Layout, Repository
+from bonsai.adapters.git_rewrite import require
+from bonsai.adapters.git_run import GitRun
+from bonsai.adapters.git_survey import Survey, Surveyor
+from bonsai.errors import BonsaiError, Busy, IoFailed, NotFound, Refused, Usage
+from bonsai.notes import boot, forget, layout
+from bonsai.notes.forget import Forget
+from bonsai.notes.layout import Kind
+from bonsai.passes import allow, erase
+from bonsai.passes.erased import EraseReport, Told
+from bonsai.passes.reports import AllowReport
+from bonsai.place import Place
+from bonsai.ports import Blob
+from bonsai.run import Run
+
+ERASING = ".bonsai/erasing"  # the mirror, and the job: while the job stands there, the erasure goes on to its end
+JOB = f"{ERASING}/job.json"
+STAGING = "_reflect_staging.json"
+#: What else bonsai keeps that can hold text: its name in `.bonsai`, and what takes the forgotten out of that file.
+STORES: dict[str, Callable[[str, Forget], None]] = {}
+_PERSONS = frozenset({Kind.NOTE, Kind.BOOT, Kind.CONFIG, Kind.ASSET})
+_SWAP = (".swp", ".swo", ".swx")
+
+
+@dataclass
+class _Git:
+    """The git side, built for one erasure."""
+
+    run: GitRun
+    place: Layout
+    surveyor: Surveyor
+    eraser: Eraser
+
+
+class Forgetting(Place):
+    """A workspace that can forget."""
+
+    def allow(self, fingerprint: str = "", *, remove: bool = False) -> AllowReport:
+        """Let what looks like a credential be committed on this device, by its fingerprint; without one only list.
+
+        `remove`: hold it back again. Raises BadData (no fingerprint), NotFound (nothing to remove).
+        """
+        if not fingerprint:
+            return AllowReport(sorted(allow.allowed(self._store)))
+        ensure_private(self.root)
+        with self._outside.lock():
+            return allow.allow(self._store, fingerprint, remove)
+
+    def erase(
+        self, path: str = "", *, match: str = "", reason: str = "", dry_run: bool = False, yes: bool = False
+    ) -> EraseReport:
+        """Remove a note, or a text wherever it stands, from disk, indexes, caches and all of git's history.
+
+        Nobody can take that back. `dry_run` changes nothing; without it `yes` is needed. Raises NotFound (nothing of
+        the kind), Refused (no `yes`; a repository in which it could not be proven), IoFailed (something is left).
+        """
+        if bool(path) == bool(match):
+            raise Usage(
+                "name a note or a text, one of them", hint="`bonsai erase PATH` or `bonsai erase --match TEXT`."
+            )
+        if path:
+            self._need_path(path)
+        require()
+        with self._writing() as run:
+            run.look()
+            if yes and not dry_run:
+                run.commit_edits()
+            git = self._git()
+            git.surveyor.require_whole()
+            found, what, report = self._survey(git, path, match)
+            report.dry_run = dry_run
+            if dry_run:
+                return report
+            if not yes:
+                raise Refused(
+                    f"would write {report.commits_rewritten} commits anew, for good",
+                    path=path or None,
+                    hint="Look at it with --dry-run, then say --yes.",
+                )
+            self._begin(git, found, what, self._entry(run, path, found, reason))
+            return self._finish(report)
+
+    def _need_path(self, path: str) -> None:
+        if fault := layout.path_fault(path):
+            raise Refused(fault, path=path.replace("\0", "\\0"), hint="Name a path inside the workspace.")
+        if layout.kind_of(path) is Kind.OUTSIDE:
+            raise Refused("is not part of the memory", path=path, hint="Name a note under memory/.")
+        erase.need_erasable(path)
+
+    # -- finding out -----------------------------------------------------------------------------------------
+
+    def _git(self) -> _Git:
+        run = GitRun(self.root)
+        place = Repository(self.root, run, Index(run)).layout()
+        surveyor = Surveyor(run, place, self._history.blob_id)
+        return _Git(run, place, surveyor, Eraser(run, place, surveyor.git_dirs()))
+
+    def _survey(self, git: _Git, path: str, match: str) -> tuple[Survey, Forget, EraseReport]:
+        """What there is to do. Raises NotFound, Refused."""
+        tips = git.surveyor.tips()
+        versions = git.surveyor.versions(tips)
+        shared = 0
+        if match:
+            what = forget.of_text(match)
+        else:
+            names, older = erase.names_of(self._history, path, self._store.exists)
+            oids = {item.oid: name for item in versions if (name := git.place.managed(item.path)) in names}
+            oids |= {oid: name for name, oid in older}
+            texts = [(oids[item.oid], item.data) for item in git.surveyor.bytes_of(oids)]
+            texts += [(name, data) for name in names if (data := self._bytes(name)) is not None]
+            if not texts:
+                raise NotFound(
+                    "there is no such file, and git never had one", path=path, hint="`bonsai log` names them."
+                )
+            what, shared = forget.of_note(names, older, texts, self._rest(names))
+        foreign = git.surveyor.foreign(versions, (needle for needle, _ in what.needles))
+        if foreign and match:
+            raise Refused(
+                "holds it, and is no file of bonsai's",
+                path=min(foreign.values()),
+                hint="Erase it there with git-filter-repo first, or name more of the text.",
+            )
+        what = what.without(foreign)
+        found = git.surveyor.survey(tips, versions, what)
+        found.paths |= set(self._on_disk(what))
+        if not found.affected and not found.paths:
+            raise NotFound("the text stands nowhere", hint="It is looked for as it is, in upper and lower case.")
+        git.surveyor.require_free(found, git.eraser.staged)
+        require_plain_stash(git.place, found)
+        report = EraseReport(
+            sorted(map(what.name, found.paths) if match else found.paths),
+            len(found.affected),
+            0,
+            None,
+            shared + len(foreign),
+            list(found.refs),
+            self._remotes(git, found),
+        )
+        return found, what, report
+
+    def _rest(self, names: Sequence[str]) -> bytes:
+        """All notes as they stand, but for one under its names."""
+        rest = []
+        for entry in self._store.scan():
+            kind = layout.kind_of(entry.path)
+            generated = layout.name_of(entry.path) in {layout.BACKUP, layout.PURGE_LOG, layout.ERASED}
+            if kind in _PERSONS and not generated and entry.path not in names:
+                data = self._bytes(entry.path) or b""
+                rest.append(boot.strip(data) if kind is Kind.BOOT else data)
+        return b"\n".join(rest)
+
+    def _bytes(self, path: str) -> bytes | None:
+        with suppress(NotFound, Refused):
+            return self._store.read(path)
+        return None
+
+    def _on_disk(self, what: Forget) -> list[str]:
+        """The files of the memory that have to change. Raises Refused for one that an editor has open."""
+        found = []
+        for entry in self._store.scan():
+            if entry.kind != "file":
+                continue
+            data = self._bytes(entry.path)
+            if data is None:
+                continue
+            if what.drops(entry.path, self._history.blob_id(data)) or what.scrub(entry.path, data) != data:
+                if entry.path.endswith(_SWAP):
+                    raise Refused("an editor has it open", path=entry.path, hint="Close the editor, then try again.")
+                found.append(entry.path)
+            elif what.text and what.name(entry.path) != entry.path:
+                found.append(entry.path)
+        return found
+
+    def _remotes(self, git: _Git, found: Survey) -> list[Told]:
+        """The remotes, with what the person has to run: bonsai itself pushes nothing by force."""
+        names = ask(git.run, "remote").decode("utf-8", "surrogateescape").split("\n")
+        out = []
+        for remote in filter(None, names):
+            theirs = {ref.removeprefix(f"refs/remotes/{remote}/") for ref in found.tips.refs}
+            refs = [ref for ref in found.refs if ref.startswith(("refs/heads/", "refs/tags/"))]
+            moved = [ref.removeprefix("refs/heads/") for ref in refs]
+            chosen = [ref for ref in moved if ref in theirs or ref.startswith("refs/tags/")] or moved[:1]
+            if chosen:
+                out.append(Told(remote, shlex.join(["git", "push", "--force", remote, *chosen])))
+        return out
+
+    # -- doing it ----------------------------------------------------------------------------------------------
+
+    def _entry(self, run: Run, path: str, found: Survey, reason: str) -> dict[str, Any]:
+        graph = {sha for sha in found.erased if sha in found.affected}
+        return erase.tombstone(run.id, run.now_iso, path or "a text", reason, found.erased - graph, graph)
+
+    def _begin(self, git: _Git, found: Survey, what: Forget, entry: dict[str, Any]) -> None:
+        """Write the new history beside the old one. From the moment that the job stands there, there is no way back."""
+        self._clear_up()
+        mirror = f"{self.root}/{ERASING}/mirror"
+        moves, stash = git.eraser.prepare(mirror, found, what)
+        job = {
+            "moves": moves,
+            "stash": stash,
+            "forget": what.to_json(),
+            "gone": sorted(found.erased),
+            "entry": entry,
+            "actor": self._outside.actor,
+            "time": time.time(),
+            "staged": self._staged(git, found, what),
+            "names": self._renamed(git, found),
+        }
+        self._store.create(JOB, json.dumps(job).encode(), 0o100600)  # durable, unlike what is generated
+
+    def _renamed(self, git: _Git, found: Survey) -> dict[str, str]:
+        return {git.place.managed(old): git.place.managed(new) for old, new in found.names.items()}
+
+    def _staged(self, git: _Git, found: Survey, what: Forget) -> list[tuple[str, int, str | None]]:
+        """What in the person's index has to change: path, mode, the bytes as hex digits (None: it goes)."""
+        names = self._renamed(git, found)
+        items = [(name, oid, mode) for full, oid, mode in git.eraser.staged("") if (name := git.place.managed(full))]
+        data = {item.oid: item.data for item in git.surveyor.bytes_of(oid for _, oid, _ in items)}
+        out: list[tuple[str, int, str | None]] = []
+        for name, oid, mode in items:
+            old = data.get(oid, b"")
+            clear, new = what.scrub(name, old), names.get(name, name)
+            if what.drops(name, oid):
+                out.append((name, mode, None))
+            elif clear != old or new != name:
+                out += [(name, mode, None)] if new != name else []
+                out.append((new, mode, clear.hex()))
+        return out
+
+    def _finish(self, report: EraseReport) -> EraseReport:
+        """Carry a job through, from wherever it was left. Raises Busy (a ref moved), IoFailed (something is left)."""
+        job = self._json(JOB)
+        what, moves = Forget.from_json(job["forget"]), _moves(job)
+        git = self._git()
+        try:
+            git.eraser.take_over(f"{self.root}/{ERASING}/mirror")
+            git.eraser.switch(moves)
+        except Busy:
+            if not git.eraser.began(moves):
+                self._clear_up()
+            raise
+        self._refresh_staged(git, job["staged"])
+        self._rewrite_files(what, job["names"])
+        self._forget_state(what)
+        with super()._writing(actor=job["actor"]) as run:
+            run.look()
+            report.commit = run.carry_out(erase.plan(run.draft(), job["entry"]))
+            run.save()
+        git.eraser.sweep(job["stash"])
+        left, report.objects_scanned = git.eraser.left(what, job["gone"])
+        left += self._left(what)
+        self._clear_up()
+        if left:
+            hint = "Close what has it open, then run the same `bonsai erase` again."
+            raise IoFailed(f"something is left in {len(left)} places", path=left[0], hint=hint)
+        return report
+
+    def _refresh_staged(self, git: _Git, staged: Sequence[tuple[str, int, str | None]]) -> None:
+        """The person's index without what is erased; whatever else is staged there stays."""
+        blobs: dict[str, Blob | None] = {}
+        for path, mode, digits in staged:
+            blobs[path] = None
+            if digits is not None:
+                oid = ask(git.run, "hash-object", "-w", "--stdin", data=bytes.fromhex(digits)).decode().strip()
+                blobs[path] = Blob(mode, oid)
+        if blobs and self._history.refresh_index(blobs) is None:
+            raise Busy(
+                "the index is locked", path=self.root, hint="Run any bonsai command again when that git is done."
+            )
+
+    def _rewrite_files(self, what: Forget, names: Mapping[str, str]) -> None:
+        """The files on disk without what is erased."""
+        store = self._store
+        for path in self._on_disk(what):
+            data = store.read(path)
+            clear = what.scrub(path, data)
+            if what.drops(path, self._history.blob_id(data)):
+                store.remove(path, data)
+                store.prune(layout.folder_of(path))
+            elif not what.text or what.name(path) == path:
+                store.replace(path, clear, data)
+            else:
+                store.create(names.get(path) or forget.free_name(what.name(path), store.exists), clear)
+                store.remove(path, data)
+
+    # -- what is kept beside the notes ---------------------------------------------------------------------------
+
+    def _forget_state(self, what: Forget) -> None:
+        """The cache goes; of what else is kept in `.bonsai`, and of a waiting reflection, what speaks of it."""
+        self._cache.close()
+        for entry in self._store.scan() if what.names else ():
+            if layout.name_of(entry.path) != STAGING or (data := self._bytes(entry.path)) is None:
+                continue
+            left = erase.without_candidates(data, sorted(what.names))
+            if left is None:
+                self._store.discard(entry.path)
+            elif left != data:
+                self._store.generate(entry.path, left)
+        private_files.remove(self.root, ".bonsai/cache")
+        for name, clear_store in STORES.items():
+            clear_store(f"{self._private}/{name}", what)
+        for path, data in private_files.contents(self.root, ["erasing"]):
+            clear = what.text_of(data)
+            if clear != data and b"\0" not in data:
+                self._store.generate(path, clear)
+
+    def _left(self, what: Forget) -> list[str]:
+        """Where on disk something is left: in the memory, and in what bonsai keeps."""
+        return [
+            *self._on_disk(what),
+            *(path for path, data in private_files.contents(self.root, ["erasing"]) if what.found(data)),
+        ]
+
+    # -- a killed erasure --------------------------------------------------------------------------------------
+
+    @contextmanager
+    def _writing(self, usable: bool = True, actor: str = "") -> Iterator[Run]:
+        self._recover()
+        with super()._writing(usable, actor) as run:
+            yield run
+
+    @contextmanager
+    def _reading(self) -> Iterator[tuple[Run, bool]]:
+        with suppress(BonsaiError):  # it goes on elsewhere, or nothing can be written: then it is only looked at
+            self._recover(0)
+        with super()._reading() as found:
+            yield found
+
+    def _recover(self, seconds: float | None = None) -> None:
+        """Finish an erasure that was killed, or clear up after one that had not begun to change anything."""
+        if not private_files.is_there(self.root, ERASING):
+            return
+        ensure_private(self.root)
+        with self._outside.lock(seconds):
+            if not private_files.is_there(self.root, ERASING):
+                return
+            job = self._json(JOB)
+            if "moves" not in job:
+                self._clear_up()
+                return
+            self._history.remove_stale_locks(float(job["time"]))
+            self._git().eraser.unlock(_moves(job))
+            self._finish(EraseReport([], 0, 0, None))
+
+    def _clear_up(self) -> None:
+        """Take mirror and job away; the job first: without its mirror it could not be finished."""
+        private_files.remove(self.root, JOB)
+        private_files.remove(self.root, ERASING)
+
+
+def _moves(job: Mapping[str, Any]) -> list[Move]:
+    return [(str(name), str(old), str(new)) for name, old, new in job["moves"]]
