@@ -25,6 +25,7 @@ class Finding(Story):
     """A workspace that is searched."""
 
     _searched: SqliteSearch | None = None
+    _cookies: Cookies | None = None
 
     def recall(
         self,
@@ -84,7 +85,11 @@ class Finding(Story):
 
     def _source(self) -> Source:
         progress = self._outside.progress or (lambda what, done, total: None)
-        return Source(self._store, self.tree, Cookies(self._private), time.time_ns(), progress)
+        return Source(self._store, self.tree, self._vouching(), time.time_ns(), progress)
+
+    def _vouching(self) -> Cookies:
+        self._cookies = self._cookies or Cookies(self.root)
+        return self._cookies
 
     def _readable(self, path: str) -> bytes | None:
         try:

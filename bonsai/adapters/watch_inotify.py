@@ -18,6 +18,7 @@ from watchdog.observers.inotify_c import CallbackId, InotifyEvent, InotifyFD, Ma
 from watchdog.observers.inotify_c import InotifyConstants as Bits
 
 from bonsai.adapters.listing import DEEPEST
+from bonsai.adapters.vouch import FOLDER
 from bonsai.notes.layout import MEMORY
 
 #: No opening, no reading: a daemon that reads notes must not wake itself.
@@ -37,6 +38,7 @@ MASK = Mask(
 #: A folder that went away, became something else, or may not be looked into (then a look cannot read it either).
 _CLOSED_TO_US = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.EACCES})
 _MEMORY = MEMORY.encode()
+_COOKIES = FOLDER.encode()
 
 
 class _Watch(NamedTuple):
@@ -74,6 +76,7 @@ class Inotify:
                 if not self._watch(b""):
                     raise FileNotFoundError(errno.ENOENT, "the workspace folder cannot be watched")
                 self._follow(_MEMORY)
+                self._watch(_COOKIES)
         except BaseException:
             self.stop()
             raise

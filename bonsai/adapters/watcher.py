@@ -14,6 +14,7 @@ from queue import Empty, SimpleQueue
 from time import monotonic
 from typing import Protocol
 
+from bonsai.adapters.vouch import Witness
 from bonsai.notes.layout import CONFIG, MEMORY, Kind, is_boot_spelling, kind_of
 from bonsai.ports import Seen
 
@@ -42,6 +43,7 @@ class DiskWatcher:
     def __init__(self, root: str) -> None:
         self.root = os.path.realpath(root)
         self.mode = "not started"
+        self._witness = Witness(self.root)
         self._source: Source | None = None
         self._started = False
         self._places: object = None  # which folders are watched, see `_places_at`
@@ -89,7 +91,9 @@ class DiskWatcher:
             self._fail(f"{MEMORY}/ was replaced")
             return
         if not counts(path, folder):
+            self._witness.answer(path)
             return
+        self._witness.saw(path)
         with self._lock:
             if self._lost or self._broken:
                 return
@@ -102,6 +106,7 @@ class DiskWatcher:
 
     def _fail(self, why: str) -> None:
         """A source tells: its watches are incomplete."""
+        self._witness.end()
         with self._lock:
             if not self._broken:
                 self._broken = why
@@ -149,16 +154,22 @@ class DiskWatcher:
         self._tear_down()
         self._places = places = _places_at(self.root)  # before the watches: what changes later is noticed
         try:
+            self._witness.prepare()
+            self._witness.begin()  # before the source, which may fail at once; it watches for cookies last of all
             source = _source(self.root, self._saw, self._fail)
             source.start()
         except (OSError, RuntimeError, ImportError) as error:
+            self._witness.end()
             self.mode = (error.strerror if isinstance(error, OSError) else "") or str(error)
             self._retry_at = monotonic() + RETRY
         else:
             self._source = source
             self.mode = EVENTS if places[1] else f"there is no folder {MEMORY}/"
+            if self.mode != EVENTS:
+                self._witness.end()
 
     def _tear_down(self) -> None:
+        self._witness.end()
         if self._source:
             self._source.stop()
         self._source = None
