@@ -3,12 +3,13 @@
 import os
 import time
 from collections.abc import Collection, Mapping, Sequence
-from contextlib import nullcontext, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from bonsai.adapters import clock, secret_audit
+from bonsai.adapters import clock
 from bonsai.adapters.files import Files, ensure_private
+from bonsai.checks import Checks
 from bonsai.errors import BadData, IoFailed, NotFound, Refused
 from bonsai.finding import Finding
 from bonsai.forgetting import Forgetting
@@ -17,7 +18,7 @@ from bonsai.notes.change import Plan
 from bonsai.notes.draft import Draft
 from bonsai.notes.problem import problem
 from bonsai.notes.view import View
-from bonsai.passes import allow, archive, daily, doctor, migrate, move, pending, purge, reflect, restore, status, undo
+from bonsai.passes import archive, daily, migrate, move, pending, purge, reflect, restore, status, undo
 from bonsai.passes.reindex import count
 from bonsai.passes.reports import (
     ApplyReport,
@@ -25,7 +26,6 @@ from bonsai.passes.reports import (
     CommitReport,
     Daemon,
     DailyReport,
-    DoctorReport,
     InitReport,
     MigrateReport,
     MoveReport,
@@ -45,7 +45,7 @@ STAGING = "_reflect_staging.json"
 MOMENT = 2.0  # seconds
 
 
-class Workspace(Finding, Forgetting):
+class Workspace(Finding, Forgetting, Checks):
     """A folder with a memory under git. `Workspace.open(path)`, then the verbs; each returns a typed report.
 
     Every verb raises a BonsaiError: NotFound, Busy (somebody else at work, git in the middle of something), Refused
@@ -349,25 +349,3 @@ class Workspace(Finding, Forgetting):
                 self._store.discard(path)
             else:
                 self._store.generate(path, left.encode("utf-8", "replace"))
-
-    # -- care ------------------------------------------------------------------------------------------
-
-    def doctor(self, *, fix: bool = False, unlock: bool = False, secrets: bool = False) -> DoctorReport:
-        """Look whether the workspace can work at all; `fix` repairs what can be repaired without losing a note.
-
-        `secrets`: have detect-secrets look through every text as well.
-        """
-        if fix or unlock:
-            ensure_private(self.root)
-        with self._outside.lock() if fix or unlock else nullcontext():
-            return doctor.doctor(
-                self._store,
-                self._cache,
-                self._history,
-                self._outside.journal,
-                lambda: self.status().problems,
-                fix=fix,
-                unlock=unlock,
-                audit=secret_audit.audit if secrets else None,
-                allowed=allow.allowed(self._store),
-            )

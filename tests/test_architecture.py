@@ -24,9 +24,11 @@ ALLOWED = {
     "story": ["place", "adapters", "passes", "ports", "notes", "errors"],
     "finding": ["story", "place", "adapters", "passes", "ports", "notes", "errors"],
     "forgetting": ["place", "run", "adapters", "passes", "ports", "notes", "errors"],
+    "checks": ["place", "adapters", "passes", "ports", "notes", "errors"],
     "workspace": [
         *(
             "finding",
+            "checks",
             "story",
             "forgetting",
             "place",

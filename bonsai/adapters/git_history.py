@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 
-from bonsai.adapters import git_log, git_past
+from bonsai.adapters import git_log, git_past, git_reflog
 from bonsai.adapters.git_commit import Committer, Config, Draft, read_config
 from bonsai.adapters.git_index import Index
 from bonsai.adapters.git_locks import Locks, tidied
@@ -63,11 +63,11 @@ class GitHistory:
 
     def check(self) -> list[str]:
         """See History."""
-        self._repo.layout()
+        layout = self._repo.layout()
         result = self._run("fsck", "--full", "--no-dangling", "--no-progress", seconds=600)
         lines = (result.out.decode("utf-8", "replace") + result.err).split("\n")
         found = [line.strip() for line in lines if line.strip() and not line.startswith("notice:")]
-        return (found or [result.words]) if result.code else []
+        return ((found or [result.words]) if result.code else []) + git_reflog.damaged(layout)
 
     def locks(self) -> list[str]:
         """See History."""

@@ -91,6 +91,18 @@ class Repository:
             raise Misconfigured("there is no git repository", path=self.root, hint="Run `bonsai init`.")
         raise Misconfigured(found.detail, path=self.root, hint="Correct that, then try again.")
 
+    def git_dirs(self) -> tuple[str, str] | None:
+        """The git folder and the shared one, found without git, which knows none any more when HEAD is garbage."""
+        mark = self._nearest()
+        if mark is None:
+            return None
+        git_dir = os.path.join(mark.folder, ".git")
+        if os.path.isfile(git_dir):  # of a worktree, a submodule
+            link = (_read(git_dir) or "").removeprefix("gitdir:").strip()
+            git_dir = os.path.normpath(os.path.join(mark.folder, link))
+        shared = _read(os.path.join(git_dir, "commondir")) or ""
+        return git_dir, os.path.normpath(os.path.join(git_dir, shared))
+
     def algorithm(self) -> str:
         """The hash of the last known repository, without looking again; sha1 where there is none."""
         if self._layout is None:

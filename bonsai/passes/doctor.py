@@ -15,6 +15,7 @@ from bonsai.passes.reports import Check, DoctorReport
 from bonsai.ports import Cache, History, Journal, NoteStore
 
 Audit = Callable[[Iterable[tuple[str, bytes]]], list[tuple[str, Secret]]]
+Mend = Callable[[], tuple[list[str], list[str]]]
 FOREIGN_LOCK = 15 * 60  # seconds after which somebody else's lock may be removed on request
 
 
@@ -46,6 +47,7 @@ def doctor(
     *,
     fix: bool,
     unlock: bool,
+    mend: Mend | None = None,
     audit: Audit | None = None,
     allowed: frozenset[str] = frozenset(),
 ) -> DoctorReport:
@@ -53,12 +55,20 @@ def doctor(
 
     Args:
         problems: what status finds, asked for last.
+        mend: repairs the repository; gives what it did and what is lost, in words.
         unlock: also remove locks of others that are older than 15 minutes while no git runs here.
         audit: a deeper search for credentials in files (path, bytes); what it finds and `allowed` lacks is told.
     """
     work = _Doctor(store, cache, history, journal)
-    if fix or unlock:
-        _repair(work, fix, unlock)
+    lost: list[str] = []
+    if fix:
+        if mend:
+            done, lost = mend()  # first: a run that was cut short can be cleared up only where git can be asked
+            work.fixed += done
+        _tidy(work)
+    if unlock:
+        removed = history.remove_stale_locks(float("inf"), foreign_older_than=FOREIGN_LOCK)
+        work.fixed += [f"removed {path}" for path in removed]
     if work.check("repository", lambda: _repository(work), "git answers and a commit could be made"):
         work.check("objects", lambda: "; ".join(history.check()[:5]), "git fsck finds nothing wrong")
     work.check("locks", lambda: _locks(work), "no lock is left behind")
@@ -75,7 +85,7 @@ def doctor(
     if audit:
         guesses = audit
         work.check("secrets", lambda: _secrets(work, guesses, allowed, found), "detect-secrets finds nothing more")
-    return DoctorReport(work.checks, work.fixed, found)
+    return DoctorReport(work.checks, work.fixed, found, lost)
 
 
 def _secrets(work: _Doctor, audit: Audit, allowed: frozenset[str], found: list[Problem]) -> str:
@@ -93,22 +103,19 @@ def _texts(store: NoteStore) -> Iterator[tuple[str, bytes]]:
                 yield entry.path, store.read(entry.path, layout.MAX_PARSED)
 
 
-def _repair(work: _Doctor, fix: bool, unlock: bool) -> None:
-    if fix:
-        behind = json.loads(work.cache.load().meta.get("unrefreshed") or "[]")
-        if work.journal.pending() is not None:
-            behind += recover(work.store, work.history, work.journal)
-            work.fixed.append("cleared up after a run that was cut short")
-        work.store.sweep()
-        work.cache.clear()
-        if behind:  # the one thing in the cache that nothing else knows: where the person's index is behind HEAD
-            work.cache.save((), (), {"unrefreshed": json.dumps(behind)})
-        if work.journal.pending() is not None:
-            work.journal.done({"by": "doctor"})
-        work.fixed.append("emptied the cache; it is built again from the notes")
-    if unlock:
-        removed = work.history.remove_stale_locks(float("inf"), foreign_older_than=FOREIGN_LOCK)
-        work.fixed += [f"removed {path}" for path in removed]
+def _tidy(work: _Doctor) -> None:
+    """Clear up after killed runs, and let everything that is derived be made anew."""
+    behind = json.loads(work.cache.load().meta.get("unrefreshed") or "[]")
+    if work.journal.pending() is not None:
+        behind += recover(work.store, work.history, work.journal)
+        work.fixed.append("cleared up after a run that was cut short")
+    work.store.sweep()
+    work.cache.clear()
+    if behind:  # the one thing in the cache that nothing else knows: where the person's index is behind HEAD
+        work.cache.save((), (), {"unrefreshed": json.dumps(behind)})
+    if work.journal.pending() is not None:
+        work.journal.done({"by": "doctor"})
+    work.fixed.append("emptied the cache; it is built again from the notes")
 
 
 def _repository(work: _Doctor) -> str:

@@ -266,11 +266,12 @@ class Check:
 
 @dataclass(slots=True)
 class DoctorReport:
-    """`doctor`; `fixed` says in words what was repaired."""
+    """`doctor`; `fixed` says in words what was repaired, `lost` names what git lacks and nothing could replace."""
 
     checks: list[Check]
     fixed: list[str]
     problems: list[Problem]
+    lost: list[str] = field(default_factory=list)
 
 
 @dataclass(slots=True)

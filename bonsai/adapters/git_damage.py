@@ -1,0 +1,116 @@
+"""The object store of a repository: which files of it are damaged; those are set aside, and what they hold is saved."""
+
+import glob
+import hashlib
+import os
+import shutil
+import zlib
+from collections.abc import Iterator
+from contextlib import suppress
+
+from bonsai.adapters import git_graph
+from bonsai.adapters.git_run import GitRun
+
+_LARGE = 512 * 1024 * 1024  # bytes of one loose object: a larger one is left to git's own checks
+PLAIN = ("core.commitGraph=false", "core.multiPackIndex=false")  # what is derived may be damaged as well
+_HOUR = 3600.0  # seconds
+
+
+class Aside:
+    """A folder that takes damaged files, each under the place that it had in the repository."""
+
+    def __init__(self, folder: str, top: str) -> None:
+        self.folder, self._top = folder, top
+        self.taken: list[str] = []  # where the files stood, as the person knows them
+
+    def take(self, path: str) -> str:
+        """Move a file here; returns where it is now. Raises OSError."""
+        name = os.path.relpath(path, self._top)
+        place = os.path.join(self.folder, name if not name.startswith("..") else os.path.basename(path))
+        os.makedirs(os.path.dirname(place), mode=0o700, exist_ok=True)
+        while os.path.lexists(place):
+            place += "~"
+        shutil.move(path, place)
+        self.taken.append(name)
+        return place
+
+
+def mend(run: GitRun, common_dir: str, algorithm: str, aside: Aside) -> list[str]:
+    """Set aside what is damaged, with what can be saved of it in its place again. Returns words for what was done."""
+    objects = os.path.join(common_dir, "objects")
+    loose = [aside.take(path) for path in _damaged_loose(objects, algorithm)]
+    done = [f"set aside {_count(loose, 'damaged object')}"] if loose else []
+    for pack in _packs(objects):
+        done += _mend_pack(run, objects, pack, aside)
+    return done + _mend_derived(run, common_dir, aside)
+
+
+def _damaged_loose(objects: str, algorithm: str) -> Iterator[str]:
+    for name in sorted(glob.glob("[0-9a-f][0-9a-f]/*", root_dir=objects)):
+        path, oid = os.path.join(objects, name), name.replace(os.sep, "")
+        if len(oid) == hashlib.new(algorithm, usedforsecurity=False).digest_size * 2 and not _is_whole(
+            path, oid, algorithm
+        ):
+            yield path
+
+
+def _is_whole(path: str, oid: str, algorithm: str) -> bool:
+    """Whether the file of a loose object holds what its name says."""
+    try:
+        with open(path, "rb") as file:
+            unpack = zlib.decompressobj()
+            data = unpack.decompress(file.read(), _LARGE)
+    except (OSError, zlib.error):
+        return False
+    return bool(unpack.unconsumed_tail) or (
+        unpack.eof and hashlib.new(algorithm, data, usedforsecurity=False).hexdigest() == oid
+    )
+
+
+def _packs(objects: str) -> list[str]:
+    """The packs, and those of which only the index is left; absolute and without an extension."""
+    found = {
+        os.path.splitext(name)[0]
+        for end in ("pack", "idx")
+        for name in glob.glob(f"pack/pack-*.{end}", root_dir=objects)
+    }
+    return [os.path.join(objects, name) for name in sorted(found)]
+
+
+def _mend_pack(run: GitRun, objects: str, pack: str, aside: Aside) -> list[str]:
+    name = os.path.basename(pack)
+    if not os.path.exists(f"{pack}.pack"):
+        aside.take(f"{pack}.idx")
+        return [f"set aside the index of {name}, which is gone"]
+    if run("verify-pack", f"{pack}.idx", seconds=_HOUR, config=PLAIN).code == 0:
+        return []
+    for end in ("idx", "rev", "bitmap", "mtimes"):
+        if os.path.lexists(f"{pack}.{end}"):
+            aside.take(f"{pack}.{end}")
+    if run("index-pack", f"{pack}.pack", seconds=_HOUR, config=PLAIN).code == 0:
+        return [f"made the index of {name} again"]
+    whole = aside.take(f"{pack}.pack")
+    with suppress(OSError), open(whole, "rb") as file:
+        run("unpack-objects", "-r", "-q", data=file.read(), seconds=_HOUR, config=PLAIN)
+    return [f"set aside the damaged {name}, and took out of it what is whole"]
+
+
+def _mend_derived(run: GitRun, common_dir: str, aside: Aside) -> list[str]:
+    """What follows from the packs: gone when it is damaged. The commit-graph is written again at the end."""
+    objects, done = os.path.join(common_dir, "objects"), []
+    if git_graph.is_there(common_dir) and run("commit-graph", "verify", "--no-progress", seconds=_HOUR).code:
+        for name in git_graph.PLACES:
+            path = os.path.join(objects, "info", name)
+            if os.path.lexists(path):
+                aside.take(path)
+        done.append("set aside the damaged commit-graph")
+    midx = os.path.join(objects, "pack", "multi-pack-index")
+    if os.path.lexists(midx) and run("multi-pack-index", "verify", "--no-progress", seconds=_HOUR).code:
+        for path in [midx, *glob.glob(f"{glob.escape(midx)}-*")]:
+            aside.take(path)
+        done.append("set aside the damaged multi-pack-index")
+    return done
+
+
+def _count(items: list[str], noun: str) -> str:
+    return f"{len(items)} {noun}{'' if len(items) == 1 else 's'}"

@@ -1,0 +1,68 @@
+"""The verbs that look whether all is as it should be: doctor and verify. Only `doctor --fix` changes anything."""
+
+from collections.abc import Iterator
+from contextlib import nullcontext, suppress
+
+from bonsai.adapters import git_repair, secret_audit
+from bonsai.adapters.files import ensure_private
+from bonsai.errors import BonsaiError
+from bonsai.notes import layout
+from bonsai.notes.view import COMMITTED
+from bonsai.passes import allow, doctor
+from bonsai.passes.reports import CommitReport, DoctorReport, StatusReport
+from bonsai.place import Place
+
+
+class Checks(Place):
+    """A workspace that can be checked."""
+
+    def status(self) -> StatusReport:
+        """See Workspace."""
+        raise NotImplementedError
+
+    def commit(self, *paths: str, all_deletions: bool = False) -> CommitReport:
+        """See Workspace."""
+        raise NotImplementedError
+
+    def doctor(self, *, fix: bool = False, unlock: bool = False, secrets: bool = False) -> DoctorReport:
+        """Look whether the workspace can work at all; `fix` repairs what can be repaired without losing a note.
+
+        `secrets`: have detect-secrets look through every text as well.
+        """
+        if fix or unlock:
+            ensure_private(self.root)
+        with self._outside.lock() if fix or unlock else nullcontext():
+            return doctor.doctor(
+                self._store,
+                self._cache,
+                self._history,
+                self._outside.journal,
+                lambda: self.status().problems,
+                fix=fix,
+                unlock=unlock,
+                mend=self._mend,
+                audit=secret_audit.audit if secrets else None,
+                allowed=allow.allowed(self._store),
+            )
+
+    def _mend(self) -> tuple[list[str], list[str]]:
+        """Repair the repository; where the branch had to go back, what stands on disk is committed on top."""
+        folder = f"{self._private}/damaged/{self.now():%Y-%m-%dT%H%M%SZ}"
+        rows = self._cache.load().rows.values()
+        known = [(row.path, row.head_mode, row.head) for row in rows if row.head]
+        found = git_repair.mend(self.root, self._disk_files, known, self._history.blob_id, folder)
+        if found.back:
+            self._cache.clear()  # it knows a HEAD that is no more
+            try:
+                sha = self.commit(all_deletions=True).commit
+                found.done.append(f"committed what stands on disk: {sha[:10]}" if sha else "nothing was left to commit")
+            except BonsaiError as error:
+                found.done.append(f"what stands on disk is not committed yet: {error}")
+        return found.done, found.lost
+
+    def _disk_files(self) -> Iterator[git_repair.DiskFile]:
+        """Every file that may be in git, as it stands."""
+        for entry in self._store.scan():
+            if entry.kind == "file" and layout.kind_of(entry.path) in COMMITTED:
+                with suppress(BonsaiError):  # what cannot be read helps nobody
+                    yield git_repair.DiskFile(entry.path, entry.stat.mode, self._store.read(entry.path))
