@@ -5,7 +5,7 @@ import shlex
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from bonsai.adapters import private_files
@@ -137,7 +137,11 @@ class Forgetting(Place):
             )
         what = what.without(foreign)
         found = git.surveyor.survey(tips, versions, what)
-        found.paths |= set(self._on_disk(what))
+        on_disk = self._on_disk(what)
+        for swap in on_disk:
+            if swap.endswith(_SWAP):
+                raise Refused("an editor has it open", path=swap, hint="Close the editor, then try again.")
+        found.paths |= set(on_disk)
         if not found.affected and not found.paths:
             raise NotFound("the text stands nowhere", hint="It is looked for as it is, in upper and lower case.")
         git.surveyor.require_free(found, git.eraser.staged)
@@ -170,7 +174,7 @@ class Forgetting(Place):
         return None
 
     def _on_disk(self, what: Forget) -> list[str]:
-        """The files of the memory that have to change. Raises Refused for one that an editor has open."""
+        """The files of the memory that have to change."""
         found = []
         for entry in self._store.scan():
             if entry.kind != "file":
@@ -178,11 +182,8 @@ class Forgetting(Place):
             data = self._bytes(entry.path)
             if data is None:
                 continue
-            if what.drops(entry.path, self._history.blob_id(data)) or what.scrub(entry.path, data) != data:
-                if entry.path.endswith(_SWAP):
-                    raise Refused("an editor has it open", path=entry.path, hint="Close the editor, then try again.")
-                found.append(entry.path)
-            elif what.text and what.name(entry.path) != entry.path:
+            goes = what.drops(entry.path, self._history.blob_id(data))
+            if goes or what.scrub(entry.path, data) != data or (what.text and what.name(entry.path) != entry.path):
                 found.append(entry.path)
         return found
 
@@ -218,20 +219,15 @@ class Forgetting(Place):
             "entry": entry,
             "actor": self._outside.actor,
             "time": time.time(),
-            "staged": self._staged(git, found, what),
-            "names": self._renamed(git, found),
+            "names": {git.place.managed(old): git.place.managed(new) for old, new in found.names.items()},
         }
         self._store.create(JOB, json.dumps(job).encode(), 0o100600)  # durable, unlike what is generated
 
-    def _renamed(self, git: _Git, found: Survey) -> dict[str, str]:
-        return {git.place.managed(old): git.place.managed(new) for old, new in found.names.items()}
-
-    def _staged(self, git: _Git, found: Survey, what: Forget) -> list[tuple[str, int, str | None]]:
-        """What in the person's index has to change: path, mode, the bytes as hex digits (None: it goes)."""
-        names = self._renamed(git, found)
+    def _staged(self, git: _Git, what: Forget, names: Mapping[str, str]) -> list[tuple[str, int, bytes | None]]:
+        """What in the person's index has to change: path, mode, the bytes (None: it goes)."""
         items = [(name, oid, mode) for full, oid, mode in git.eraser.staged("") if (name := git.place.managed(full))]
         data = {item.oid: item.data for item in git.surveyor.bytes_of(oid for _, oid, _ in items)}
-        out: list[tuple[str, int, str | None]] = []
+        out: list[tuple[str, int, bytes | None]] = []
         for name, oid, mode in items:
             old = data.get(oid, b"")
             clear, new = what.scrub(name, old), names.get(name, name)
@@ -239,7 +235,7 @@ class Forgetting(Place):
                 out.append((name, mode, None))
             elif clear != old or new != name:
                 out += [(name, mode, None)] if new != name else []
-                out.append((new, mode, clear.hex()))
+                out.append((new, mode, clear))
         return out
 
     def _finish(self, report: EraseReport) -> EraseReport:
@@ -250,11 +246,10 @@ class Forgetting(Place):
         try:
             git.eraser.take_over(f"{self.root}/{ERASING}/mirror")
             git.eraser.switch(moves)
-        except Busy:
-            if not git.eraser.began(moves):
-                self._clear_up()
+        except Busy:  # nothing has changed
+            self._clear_up()
             raise
-        self._refresh_staged(git, job["staged"])
+        self._refresh_staged(git, what, job["names"])
         self._rewrite_files(what, job["names"])
         self._forget_state(what)
         with super()._writing(actor=job["actor"]) as run:
@@ -270,13 +265,13 @@ class Forgetting(Place):
             raise IoFailed(f"something is left in {len(left)} places", path=left[0], hint=hint)
         return report
 
-    def _refresh_staged(self, git: _Git, staged: Sequence[tuple[str, int, str | None]]) -> None:
+    def _refresh_staged(self, git: _Git, what: Forget, names: Mapping[str, str]) -> None:
         """The person's index without what is erased; whatever else is staged there stays."""
         blobs: dict[str, Blob | None] = {}
-        for path, mode, digits in staged:
+        for path, mode, data in self._staged(git, what, names):
             blobs[path] = None
-            if digits is not None:
-                oid = ask(git.run, "hash-object", "-w", "--stdin", data=bytes.fromhex(digits)).decode().strip()
+            if data is not None:
+                oid = ask(git.run, "hash-object", "-w", "--no-filters", "--stdin", data=data).decode().strip()
                 blobs[path] = Blob(mode, oid)
         if blobs and self._history.refresh_index(blobs) is None:
             raise Busy(
@@ -287,6 +282,8 @@ class Forgetting(Place):
         """The files on disk without what is erased."""
         store = self._store
         for path in self._on_disk(what):
+            if path.endswith(_SWAP):  # opened since: the proof tells of it
+                continue
             data = store.read(path)
             clear = what.scrub(path, data)
             if what.drops(path, self._history.blob_id(data)):
@@ -302,7 +299,7 @@ class Forgetting(Place):
 
     def _forget_state(self, what: Forget) -> None:
         """The cache goes; of what else is kept in `.bonsai`, and of a waiting reflection, what speaks of it."""
-        self._cache.close()
+        self.close()
         for entry in self._store.scan() if what.names else ():
             if layout.name_of(entry.path) != STAGING or (data := self._bytes(entry.path)) is None:
                 continue
@@ -321,10 +318,11 @@ class Forgetting(Place):
 
     def _left(self, what: Forget) -> list[str]:
         """Where on disk something is left: in the memory, and in what bonsai keeps."""
-        return [
-            *self._on_disk(what),
-            *(path for path, data in private_files.contents(self.root, ["erasing"]) if what.found(data)),
-        ]
+        # Indexes are made from the notes that stay: a line of theirs may be like one of the note by chance.
+        found = self._on_disk(replace(what, leads=frozenset(), text=""))
+        found += [what.name(entry.path) for entry in self._store.scan() if what.name(entry.path) != entry.path]
+        found += [path for path, data in private_files.contents(self.root, ["erasing"]) if what.found(data)]
+        return found
 
     # -- a killed erasure --------------------------------------------------------------------------------------
 
@@ -355,7 +353,12 @@ class Forgetting(Place):
                 return
             self._history.remove_stale_locks(float(job["time"]))
             self._git().eraser.unlock(_moves(job))
-            self._finish(EraseReport([], 0, 0, None))
+            try:
+                self._finish(EraseReport([], 0, 0, None))
+            except Busy:
+                if private_files.is_there(self.root, JOB):
+                    raise
+                # Somebody went on with the old history before anything was moved: it did not happen.
 
     def _clear_up(self) -> None:
         """Take mirror and job away; the job first: without its mirror it could not be finished."""

@@ -107,15 +107,17 @@ class Eraser:
                     _copy(source, os.path.join(folder, os.path.basename(source)))
 
     def switch(self, moves: Sequence[Move]) -> None:
-        """Move every ref from its old object to its new one, all or none. Those that moved already stay.
+        """Move every ref from its old object to its new one, all or none; those that moved already stay.
 
-        Raises Busy when one of them is somewhere else.
+        One that somebody moved elsewhere after others had moved (a kill in between) is left: the proof then says so.
+
+        Raises Busy when one of them is elsewhere and nothing has moved yet.
         """
         now = self._now(moves)
-        for name, old, new in moves:
-            if now.get(name) not in {old, new}:
-                raise Busy("moved meanwhile", path=name, hint="Try again.")
-        left = [move for move in moves if now[move[0]] != move[2]]
+        left = [move for move in moves if now.get(move[0]) == move[1]]
+        strayed = [name for name, old, new in moves if now.get(name) != old and not self._is_past(new, now.get(name))]
+        if strayed and len(left) + len(strayed) == len(moves):
+            raise Busy("moved meanwhile", path=strayed[0], hint="Try again.")
         refs = [move for move in left if move[0].startswith("refs/")]
         if refs:
             orders = "".join(f"update {name}\0{new}\0{old}\0" for name, old, new in refs)
@@ -125,10 +127,9 @@ class Eraser:
             if not folder.startswith("refs/"):
                 ask(self._run, "update-ref", "--no-deref", "HEAD", new, old, env={"GIT_DIR": folder})
 
-    def began(self, moves: Sequence[Move]) -> bool:
-        """Whether a ref has moved."""
-        now = self._now(moves)
-        return any(now.get(name) == new for name, _, new in moves)
+    def _is_past(self, commit: str, now: str | None) -> bool:
+        """Whether a ref is at the commit, or has gone on from it."""
+        return commit == now or bool(now and not self._run("merge-base", "--is-ancestor", commit, now).code)
 
     def _now(self, moves: Sequence[Move]) -> dict[str, str]:
         out = ask(self._run, "for-each-ref", "--format=%(objectname) %(refname)").decode("utf-8", "surrogateescape")

@@ -33,6 +33,7 @@ COMMANDS = {
     "reflect": "pruning",
     "archive": "pruning",
     "purge": "pruning",
+    "erase": "erasing",
     "watch": "daemon",
     "daemon": "daemon",
     "completion": "completion",

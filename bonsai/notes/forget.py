@@ -206,6 +206,7 @@ def of_note(
     kept = {line.strip() for line in rest.splitlines()}
     own = {line for line in lines if line not in kept}
     bare = {part for line in lines for part in (line, _bare(line)) if _weighs(part)}
+    leads = {lead for lead in leads if lead.removesuffix(_CUT).encode("utf-8", "replace") not in rest}
     bare |= {lead.removesuffix(_CUT).encode("utf-8", "replace") for lead in leads if len(lead) >= LEAST}
     needles = {part for part in bare if part not in rest}
     escaped = {form for part in needles for form in _escaped(part)}
