@@ -42,6 +42,41 @@ TABLE: dict[str, dict[str, Setting]] = {
         "grace_days": Setting(180, 1, 100_000, "days between archiving a note and its purge"),
         "ask_over": Setting(20, 0, 1_000_000, "a purge of more files needs --yes"),
     },
+    "tiers": {
+        "decay_days": Setting(30.0, 0.1, 100_000, "a score falls to 1/e in so many days"),
+        "boost": Setting(0.1, 0, 10, "each time a fact is recalled adds this part to its score"),
+        "hot": Setting(0.7, 0, 1000, "a fact with at least this score stands in the boot file"),
+        "warm": Setting(0.3, 0, 1000, "with at least this score it is warm"),
+        "cold": Setting(0.05, 0, 1000, "with at least this score it is cold, below it is frozen"),
+        "warm_kb": Setting(50.0, 0, 1_000_000, "evictable facts in the tree may take so many KiB"),
+        "warm_days": Setting(30.0, 0, 100_000, "an older fact leaves the tree when its score is low"),
+        "evict_below": Setting(0.3, 0, 1000, "which is below this"),
+        "cold_years": Setting(10.0, 0.1, 1000, "a frozen fact is deleted from the cold tier after so many years"),
+    },
+    "hot": {
+        "max_lessons": Setting(
+            20, 0, 1000, "lessons that `hot` keeps in the boot file; the least important leave first"
+        ),
+        "max_events": Setting(10, 0, 1000, "events that it keeps; the oldest leave first"),
+        "max_tasks": Setting(10, 0, 1000, "pending tasks that it keeps; the oldest leave first"),
+    },
+    "tree": {
+        "max_nodes": Setting(50, 1, 10_000, "nodes of the tree index that are shown"),
+        "max_depth": Setting(4, 1, 8, "levels of it"),
+        "max_children": Setting(10, 1, 1000, "children of one node"),
+        "max_bytes": Setting(2048, 200, 1_000_000, "size of it as shown"),
+        "dead_days": Setting(60, 1, 100_000, "an empty node is dead when nothing happened in it for so long"),
+    },
+    "distill": {
+        "max_bytes": Setting(100, 20, 100_000, "what a turn is distilled to, if its meaning fits"),
+        "summary_bytes": Setting(30, 8, 1000, "a core summary is shorter"),
+        "short_chars": Setting(200, 0, 1_000_000, "turns up to this length are distilled by rules, also with an LLM"),
+    },
+    "cold": {
+        "batch": Setting(100, 1, 10_000, "rows that are sent to the database at once"),
+        "retry_seconds": Setting(5.0, 0, 3600, "wait before the second try; it doubles for each further one"),
+        "retries": Setting(4, 0, 20, "tries after the first"),
+    },
     "commit": {
         "lock_seconds": Setting(30, 0, 3600, "how long to wait for another bonsai at work in the workspace"),
         "max_deleted": Setting(0.3, 0.01, 1, "when a larger part of the notes vanishes at once nothing is committed"),
@@ -56,6 +91,9 @@ TABLE: dict[str, dict[str, Setting]] = {
         "status_hours": Setting(6, 0, 8760, "it logs what is wrong so often; 0 is never"),
         "reflect_days": Setting(7, 0, 3650, "it stages a reflection so often; 0 is never"),
         "purge_days": Setting(0, 0, 3650, "it purges archives whose grace is over so often; 0 is never"),
+        "consolidate_hours": Setting(0, 0, 8760, "it consolidates the tiers (quick) so often; 0 is never"),
+        "consolidate_days": Setting(0, 0, 3650, "it does so more thoroughly (daily) so often; 0 is never"),
+        "consolidate_months": Setting(0, 0, 120, "it does so with the cold tier (monthly) so often; 0 is never"),
     },
 }
 

@@ -40,12 +40,13 @@ from bonsai.passes.reports import (
 )
 from bonsai.place import Progress
 from bonsai.run import Run
+from bonsai.tiers import Tiers
 
 STAGING = "_reflect_staging.json"
 MOMENT = 2.0  # seconds
 
 
-class Workspace(Finding, Forgetting, Checks):
+class Workspace(Tiers, Finding, Forgetting, Checks):
     """A folder with a memory under git. `Workspace.open(path)`, then the verbs; each returns a typed report.
 
     Every verb raises a BonsaiError: NotFound, Busy (somebody else at work, git in the middle of something), Refused

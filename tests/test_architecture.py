@@ -16,16 +16,19 @@ ALLOWED = {
     "errors": [],
     "config": ["errors"],
     "notes": ["errors", "config"],
-    "ports": ["notes", "errors"],
-    "adapters": ["ports", "notes", "errors"],
-    "passes": ["ports", "notes", "errors", "config"],
+    "facts": ["notes", "errors", "config"],
+    "ports": ["facts", "notes", "errors"],
+    "adapters": ["ports", "facts", "notes", "errors"],
+    "passes": ["ports", "facts", "notes", "errors", "config"],
     "commits": ["passes", "ports", "notes", "errors", "config"],
     "run": ["commits", "passes", "ports", "notes", "errors", "config"],
     "story": ["place", "adapters", "passes", "ports", "notes", "errors"],
     "finding": ["story", "place", "adapters", "passes", "ports", "notes", "errors"],
     "forgetting": ["place", "run", "adapters", "passes", "ports", "notes", "errors"],
     "checks": ["place", "adapters", "passes", "ports", "notes", "errors"],
+    "tiers": ["finding", "place", "run", "adapters", "passes", "ports", "facts", "notes", "errors", "config"],
     "workspace": [
+        "tiers",
         *(
             "finding",
             "checks",
@@ -46,7 +49,7 @@ ALLOWED = {
     "schedule": ["config"],
     "watch": ["workspace", "schedule", "errors"],
     "cli": [
-        *("workspace", "watch", "passes/reports", "passes/erased", "notes/problem", "notes/layout", "errors", "config"),
+        *("workspace", "watch", "passes/reports", "passes/tiered", "passes/erased", "notes/problem", "notes/layout", "errors", "config"),
         *("adapters/clock", "adapters/service", "adapters/detached", "adapters/log_file"),
     ],
     "__init__": ["workspace"],
@@ -105,7 +108,7 @@ def test_imports_go_one_way(name: str) -> None:
 
 @pytest.mark.parametrize("name", [name for name in MODULES if room(name) == "passes"])
 def test_passes_do_not_know_each_other_and_do_not_print(name: str) -> None:
-    shared = {name, "passes", "passes/reports", "passes/recover"}
+    shared = {name, "passes", "passes/reports", "passes/recover", "passes/tiered"}
     used = {imported.removeprefix("bonsai.").replace(".", "/") for imported, _ in imports(MODULES[name])}
     assert not {other for other in used & set(MODULES) if room(other) == "passes"} - shared
     assert "print(" not in MODULES[name].read_text(encoding="utf-8")
@@ -118,7 +121,7 @@ def test_each_package_has_one_door(name: str) -> None:
         assert door is None or name.startswith(door), f"{name} imports {imported}; its door is {door}"
 
 
-@pytest.mark.parametrize("name", [name for name in MODULES if room(name) in ("notes", "errors", "config", "ports")])
+@pytest.mark.parametrize("name", [name for name in MODULES if room(name) in ("notes", "facts", "errors", "config", "ports")])
 def test_nouns_touch_nothing(name: str) -> None:
     touched = {imported.split(".")[0] for imported, _ in imports(MODULES[name])} & OUTSIDE
     assert not touched, f"{name} imports {touched}"

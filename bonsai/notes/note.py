@@ -6,10 +6,10 @@ of a note reorders its keys, drops its comments and turns `007` into 7.
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from bonsai.errors import BadData
 from bonsai.notes.fields import Builder, Entry, Fault, Unusable, Value
@@ -38,6 +38,8 @@ __all__ = [
 BOM = b"\xef\xbb\xbf"
 UTF16 = (b"\xff\xfe", b"\xfe\xff")  # how such a file begins: no text of ours may be put into it
 MAX_BLOCK = 64 * 1024  # bytes
+
+Changes: TypeAlias = "Mapping[str, str | Sequence[str] | None]"
 
 _OPEN = re.compile(rb"---[ \t]*(?:\r?\n|\Z)")
 _CLOSE = re.compile(rb"^---[ \t]*(?:\r?\n|\Z)", re.MULTILINE)
@@ -110,7 +112,7 @@ def can_splice(note: Note) -> bool:
     )
 
 
-def set_fields(data: bytes, changes: Mapping[str, str | None]) -> bytes:
+def set_fields(data: bytes, changes: Changes) -> bytes:
     """Set keys (None removes one), touching only their lines. A note without frontmatter gets a block on top.
 
     Raises BadData where the frontmatter cannot be edited without a risk to its other lines.
@@ -122,7 +124,9 @@ def set_fields(data: bytes, changes: Mapping[str, str | None]) -> bytes:
     start = len(BOM) if data.startswith(BOM) else 0
     new = _spliced(data, start, changes)
     wanted = {key: value for key, value in note.fields.items() if key not in changes}
-    wanted |= {key: value for key, value in changes.items() if value is not None}
+    wanted |= {
+        key: value if isinstance(value, str) else [*value] for key, value in changes.items() if value is not None
+    }
     after = parse(new)
     same_body = new[after.body_start :] == data[note.body_start :] and new[:start] == data[:start]
     if after.fault or after.fields != wanted or not same_body:
@@ -132,11 +136,11 @@ def set_fields(data: bytes, changes: Mapping[str, str | None]) -> bytes:
     return new
 
 
-def _spliced(data: bytes, start: int, changes: Mapping[str, str | None]) -> bytes:
+def _spliced(data: bytes, start: int, changes: Changes) -> bytes:
     span = _span(data, start)
     if span is None:
         eol = _eol(data)
-        added = "".join(f"{_scalar(key)}: {_scalar(value)}{eol}" for key, value in changes.items() if value is not None)
+        added = "".join(f"{_scalar(key)}: {_yaml(value)}{eol}" for key, value in changes.items() if value is not None)
         block = f"---{eol}{added}---{eol}" if added else ""
         return data[:start] + block.encode() + data[start:]
     inner_start, inner_end, end = span
@@ -149,7 +153,7 @@ def _spliced(data: bytes, start: int, changes: Mapping[str, str | None]) -> byte
     return data[:inner_start] + new.encode() + data[inner_end:]
 
 
-def _edited(text: str, changes: Mapping[str, str | None], eol: str) -> str:
+def _edited(text: str, changes: Changes, eol: str) -> str:
     fields, found, _ = _scan(text)
     entries = {item.key: item for item in found}
     indent = " " * (found[0].key_start - _line_start(text, found[0].key_start)) if found else ""
@@ -158,11 +162,11 @@ def _edited(text: str, changes: Mapping[str, str | None], eol: str) -> str:
         entry = entries.get(key)
         if entry is None:
             if value is not None:
-                edits.append((len(text), len(text), f"{indent}{_scalar(key)}: {_scalar(value)}{eol}"))
+                edits.append((len(text), len(text), f"{indent}{_scalar(key)}: {_yaml(value)}{eol}"))
         elif value is None:
             edits.append((_line_start(text, entry.key_start), _line_end(text, entry.end), ""))
-        elif fields[key] != value:
-            edits.append(_replacement(text, entry, _scalar(value)))
+        elif fields[key] != (value if isinstance(value, str) else [*value]):
+            edits.append(_replacement(text, entry, _yaml(value)))
     for first, last, new in sorted(edits, key=lambda item: item[:2], reverse=True):
         text = text[:first] + new + text[last:]
     return text
@@ -190,6 +194,11 @@ def _eol(data: bytes) -> str:
     return "\r\n" if first > 0 and data[first - 1] == 13 else "\n"
 
 
+def _yaml(value: str | Sequence[str]) -> str:
+    """A text or a list of texts as YAML on one line."""
+    return _scalar(value) if isinstance(value, str) else f"[{', '.join(map(_quoted, value))}]"
+
+
 def _scalar(value: str) -> str:
     """A text as YAML: plain where no reader can take it for anything else (dates stay plain), else double-quoted."""
     if _DATE.fullmatch(value):
@@ -198,6 +207,10 @@ def _scalar(value: str) -> str:
     plain = (first.isalpha() or first == "_") and value.isprintable() and not value.endswith(" ")
     if plain and ":" not in value and "#" not in value and value.lower() not in _NOT_TEXT:
         return value
+    return _quoted(value)
+
+
+def _quoted(value: str) -> str:
     quoted = json.dumps(value, ensure_ascii=False)
     try:
         quoted.encode()
