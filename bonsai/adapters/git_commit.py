@@ -95,8 +95,8 @@ class Draft(NamedTuple):
     now: datetime
 
 
-def stream(ref: str, draft: Draft) -> bytes:
-    """What fast-import reads. Deletions come first, so that a name may change its case or its kind."""
+def stream(ref: str, draft: Draft) -> list[bytes]:
+    """What fast-import reads, in parts. Deletions come first, so that a name may change its case or its kind."""
     message = _message(draft.message)
     parts = [
         b"feature done\ncommit %s\nmark :1\n" % _bytes(ref),
@@ -109,7 +109,7 @@ def stream(ref: str, draft: Draft) -> bytes:
     for item in draft.changes:
         if item.data is not None:
             parts += [b"M %o inline %s\ndata %d\n" % (item.mode, quote(item.path), len(item.data)), item.data, b"\n"]
-    return b"".join([*parts, b"get-mark :1\ndone\n"])
+    return [*parts, b"get-mark :1\ndone\n"]
 
 
 def quote(path: str) -> bytes:
@@ -140,7 +140,7 @@ class Committer:
             raise
         return chosen
 
-    def _import(self, data: bytes, git_dir: str) -> str:
+    def _import(self, data: list[bytes], git_dir: str) -> str:
         result = self._run("fast-import", "--quiet", "--date-format=raw-permissive", data=data, seconds=_IMPORT_SECONDS)
         if result.code:
             with suppress(OSError):

@@ -67,6 +67,7 @@ _REFUSED = (
 )
 _BUSY = ("cannot lock ref", "Unable to create '", "Not updating refs/", "another git process")
 _SECONDS = 120.0
+_CHUNK = 1 << 16  # bytes: what a pipe holds
 KILLED = -signal.SIGKILL
 
 
@@ -102,7 +103,7 @@ class GitRun:
     def __call__(
         self,
         *args: str,
-        data: bytes = b"",
+        data: bytes | list[bytes] = b"",
         seconds: float = _SECONDS,
         env: Mapping[str, str] | None = None,
         config: tuple[str, ...] = (),
@@ -113,7 +114,7 @@ class GitRun:
 
         Args:
             args: the command and its arguments, text with surrogate escapes for bytes that are no UTF-8.
-            data: standard input.
+            data: standard input; a list of its parts is emptied, so that 10,000 notes are in memory but once.
             seconds: time limit, after which the process and all its children are killed.
             env: variables to add.
             config: further `key=value` settings; they win over the fixed ones.
@@ -125,7 +126,7 @@ class GitRun:
     def start(
         self,
         *args: str,
-        data: bytes = b"",
+        data: bytes | list[bytes] = b"",
         env: Mapping[str, str] | None = None,
         config: tuple[str, ...] = (),
         literal: bool = True,
@@ -137,9 +138,10 @@ class GitRun:
         for item in (*_CONFIG, *config):
             argv += ["-c", item]
         start = time.time()
-        with _file(data) if whole else nullcontext(subprocess.PIPE if data else None) as source:
+        parts = data if isinstance(data, list) else [data]
+        with _file(b"".join(parts)) if whole else nullcontext(subprocess.PIPE if data else None) as source:
             running = self._start([*_scrub(), *argv, *args], {**_ENVIRONMENT, **(env or {})}, source)
-        return Running(self, running, b"" if whole else data, start)
+        return Running(self, running, [] if whole else parts, start)
 
     def ok(self, *args: str, data: bytes = b"", literal: bool = True) -> bytes:
         """The output of a command that has to succeed. Raises what `failure` makes of it."""
@@ -184,7 +186,7 @@ class GitRun:
 class Running:
     """A git process at work. `process` is GitPython's, which ends it when nobody holds it any more."""
 
-    def __init__(self, run: GitRun, process: Any, data: bytes, start: float) -> None:
+    def __init__(self, run: GitRun, process: Any, data: list[bytes], start: float) -> None:
         self._run, self._held, self._data, self._start = run, process, data, start
 
     def result(self, seconds: float = _SECONDS) -> Result:
@@ -258,7 +260,7 @@ def _scrub() -> list[str]:
     return ["env", *(word for name in bad for word in ("-u", name))] if bad else []
 
 
-def _exchange(process: "subprocess.Popen[bytes]", data: bytes, seconds: float) -> tuple[bytes, bytes]:
+def _exchange(process: "subprocess.Popen[bytes]", data: list[bytes], seconds: float) -> tuple[bytes, bytes]:
     """Popen.communicate without its last step, which polls: that adds a millisecond to each git of two.
 
     Raises TimeoutExpired. The pipes are closed at the end.
@@ -267,7 +269,8 @@ def _exchange(process: "subprocess.Popen[bytes]", data: bytes, seconds: float) -
     pipes = [pipe for pipe in (process.stdout, process.stderr) if pipe]
     taken: dict[int, list[bytes]] = {pipe.fileno(): [] for pipe in pipes}
     order = list(taken)
-    waiting = memoryview(data)
+    data.reverse()
+    waiting = _next(data)
     with selectors.PollSelector() as ready:
         for pipe in pipes:
             ready.register(pipe, selectors.EVENT_READ)
@@ -281,17 +284,26 @@ def _exchange(process: "subprocess.Popen[bytes]", data: bytes, seconds: float) -
             for key, events in ready.select(left):
                 if events & selectors.EVENT_WRITE:
                     with suppress(BrokenPipeError):  # git gave up before it read everything; it says why on stderr
-                        waiting = waiting[os.write(key.fd, waiting[: 1 << 16]) :]
+                        waiting = waiting[os.write(key.fd, waiting[:_CHUNK]) :] or _next(data)
                         if waiting:
                             continue
                 else:
-                    chunk = os.read(key.fd, 1 << 16)
+                    chunk = os.read(key.fd, _CHUNK)
                     taken[key.fd].append(chunk)
                     if chunk:
                         continue
                 ready.unregister(key.fileobj)
                 cast(IO[bytes], key.fileobj).close()
     return b"".join(taken[order[0]]), b"".join(taken[order[1]])
+
+
+def _next(data: list[bytes]) -> memoryview:
+    """Take so many parts from the end of a list as make a chunk."""
+    parts, size = [], 0
+    while data and size < _CHUNK:
+        parts.append(data.pop())
+        size += len(parts[-1])
+    return memoryview(b"".join(parts))
 
 
 def _kill(process: "subprocess.Popen[bytes]") -> tuple[bytes, bytes]:

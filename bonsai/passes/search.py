@@ -115,7 +115,7 @@ def update(index: SearchIndex, source: Source, paths: Sequence[str]) -> None:
 def _stale(index: SearchIndex, source: Source) -> list[str]:
     """The notes of the tree that stand otherwise on disk than in the index, or in one of the two only."""
     known = index.known()
-    entries, same = source.store.differing(known)
+    entries, same = source.store.differing(known, {})
     found = [entry.path for entry in entries if entry.kind == "file" and is_searched(entry.path, source.tree)]
     if len(same) < len(known):
         found += known.keys() - same - set(found)
