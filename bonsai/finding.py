@@ -1,24 +1,35 @@
-"""The verb that finds: recall, and what keeps its index in line with the disk."""
+"""The verb that finds: recall, and what keeps its indexes in line with the disk and with the past."""
 
+import os
 import time
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Literal
 
-from bonsai.adapters import clock
+from bonsai.adapters import clock, past_indexes
 from bonsai.adapters.files import ensure_private
 from bonsai.adapters.memory_search import MemorySearch
 from bonsai.adapters.sqlite_search import SqliteSearch
+from bonsai.adapters.sqlite_state import SqliteState
 from bonsai.adapters.vouch import Cookies
-from bonsai.errors import BonsaiError, Busy
-from bonsai.notes.layout import MAX_PARSED
+from bonsai.errors import BadData, BonsaiError, Busy, NotFound, Unavailable, Usage
+from bonsai.notes import moment
+from bonsai.notes.layout import MAX_PARSED, domain_of
 from bonsai.notes.ranking import Ranked
-from bonsai.passes import recall, search
+from bonsai.passes import gone, recall, search, tree_search
 from bonsai.passes.recall import Scope
 from bonsai.passes.reports import RecallReport
-from bonsai.passes.search import Source
-from bonsai.story import Story
+from bonsai.passes.search import Eyes, Layered, Source
+from bonsai.passes.tree_search import Choice, Node
+from bonsai.ports import SearchIndex
+from bonsai.story import Story, by_actor
 
+Mode = Literal["lexical", "tree", "llm"]
 TRIES = 4  # of a recall, while the notes that it finds are saved or the index is damaged
+MOST_NAMED = 12  # domains in an error
+MORE = 5  # times as many forgotten passages are looked at as are wanted: some of them have come back
 
 
 class Finding(Story):
@@ -26,6 +37,8 @@ class Finding(Story):
 
     _searched: SqliteSearch | None = None
     _cookies: Cookies | None = None
+    _eyes: Eyes | None = None
+    _counters: SqliteState | None = None
 
     def recall(
         self,
@@ -36,7 +49,14 @@ class Finding(Story):
         domain: str = "",
         type: str = "",
         tag: str = "",
+        actor: str = "",
+        since: str = "",
+        until: str = "",
         tier: str = "",
+        at: str = "",
+        deleted: bool = False,
+        mode: Mode = "lexical",
+        llm: str = "",
     ) -> RecallReport:
         """Ranked passages of the notes and of the hand-written part of MEMORY.md, as they stand now.
 
@@ -44,19 +64,45 @@ class Finding(Story):
             query: words in any language; punctuation is only text.
             limit: so many hits.
             tokens: what the texts of the hits and their places may take; 0: 750, more for a limit above 10.
-            domain: only notes below it; ignoring case. Raises NotFound where there is no such domain.
-            type: only notes of this type. `tag`: only notes with it. `tier`: hot (boot file) or warm.
+            domain: only notes below it, ignoring case. Raises NotFound where there is no such domain.
+            type, tag: only notes of this type, with this tag.
+            actor: only notes that were last changed by human, import, daemon, agent:ID or ID.
+            since, until: only notes of these days; a note that says no day is of the day of its last change.
+            tier: hot (boot file) or warm.
+            at: a day, a time, a revision or a run: the memory as it was then.
+            deleted: what was archived, purged or edited away; each hit says how to bring it back.
+            mode: lexical; tree: only branches whose names and titles answer; llm: those that a language model names.
+            llm: the endpoint of the model, for mode llm. One that fails is a warning, and everything is searched.
 
         Raises:
-            Usage: an empty query, or a limit below 1.
+            Usage: an empty query, a limit below 1. NotFound: no such domain, point or revision. BadData: no such day.
         """
         recall.need_query(query, limit, tokens)
-        scope = Scope(domain, type, tag, tier)
-        ranked = self._find(query, limit, scope)
+        if at and deleted:
+            raise Usage("--at and --deleted do not go together", hint="Use one of them.")
+        if mode != "lexical" and (at or deleted):
+            raise Usage(f"mode {mode} searches what stands now", hint="Leave out --mode, or --at and --deleted.")
+        scope = self._scope(domain, type, tag, actor, since, until, tier)
+        scope, warnings = self._navigated(query, scope, mode, llm)
+        commit = self._point(at) if at else ""
+        if deleted:
+            ranked = self._find_deleted(query, limit, scope)
+        elif at:
+            ranked = self._find_at(query, limit, scope, commit)
+        else:
+            ranked = self._find(query, limit, scope)
         budget = tokens or max(recall.TOKENS, recall.TOKENS * limit // recall.USUAL)
-        return RecallReport(query, recall.hits(ranked, budget, clock.local(self.now()).date()), fresh=True)
+        hits = recall.hits(ranked, budget, clock.local(self.now()).date(), gone.place if deleted else None)
+        if not at and not deleted:
+            self._count([hit.path for hit in hits])
+        return RecallReport(query, hits, fresh=True, at=commit, branches=list(scope.branches), warnings=warnings)
 
-    # -- inside ----------------------------------------------------------------------------------------
+    def recall_prompt(self, query: str) -> str:
+        """What mode llm asks a model: the tree within its limits, and the query. Nothing is searched."""
+        recall.need_query(query, recall.USUAL, 0)
+        return tree_search.prompt(query, self._tree_nodes())
+
+    # -- inside: what is there -------------------------------------------------------------------------
 
     def _find(self, query: str, limit: int, scope: Scope) -> list[Ranked]:
         """What answers, each passage as it stands on disk."""
@@ -65,11 +111,13 @@ class Finding(Story):
             with suppress(Busy):
                 assert index is not None
                 sight = search.catch_up(index, self._source(), MemorySearch, wrong)
+                _need_domain(index, scope)
                 ranked = recall.find(query, sight, limit, scope)
                 wrong = recall.gone(ranked, self._readable)
                 if not wrong:
                     return ranked
         everything = search.everything(self._source(), MemorySearch())  # nothing can be written here: slow, but right
+        _need_domain(everything, scope)
         return recall.find(query, everything, limit, scope)
 
     def _index(self) -> SqliteSearch | None:
@@ -79,17 +127,20 @@ class Finding(Story):
                 ensure_private(self.root)
             except BonsaiError:
                 return None
-            name = f"search-{self.agent}.db" if self.agent else "search.db"
-            self._searched = SqliteSearch(f"{self._private}/cache/{name}")
+            self._searched = SqliteSearch(self._cached("search"))
         return self._searched
 
-    def _source(self) -> Source:
-        progress = self._outside.progress or (lambda what, done, total: None)
-        return Source(self._store, self.tree, self._vouching(), time.time_ns(), progress)
+    def _cached(self, name: str) -> str:
+        return f"{self._private}/cache/{name}{f'-{self.agent}' if self.agent else ''}.db"
 
-    def _vouching(self) -> Cookies:
+    def _source(self) -> Source:
         self._cookies = self._cookies or Cookies(self.root)
-        return self._cookies
+        self._eyes = self._eyes or Eyes()
+        return Source(self._store, self.tree, self._cookies, self._eyes, time.time_ns(), self._progress)
+
+    def _progress(self, what: str, done: int, total: int) -> None:
+        if self._outside.progress:
+            self._outside.progress(what, done, total)
 
     def _readable(self, path: str) -> bytes | None:
         try:
@@ -104,8 +155,131 @@ class Finding(Story):
             with suppress(BonsaiError):
                 search.update(index, self._source(), paths)
 
+    def _count(self, paths: Sequence[str]) -> None:
+        """Notes that are of use are remembered as such, beside the notes and never in them."""
+        if paths and self._index() is not None:
+            self._counters = self._counters or SqliteState(f"{self._private}/state.db")
+            self._counters.count(list(dict.fromkeys(paths)), self.now().strftime("%Y-%m-%dT%H:%M:%SZ"))
+
+    # -- inside: the tree ------------------------------------------------------------------------------
+
+    def _tree_nodes(self) -> list[Node]:
+        index = self._index()
+        if index is not None:
+            with suppress(Busy):
+                search.catch_up(index, self._source(), MemorySearch)
+                return tree_search.grow(index.abouts())
+        return tree_search.grow(search.everything(self._source(), MemorySearch()).abouts())
+
+    def _navigated(self, query: str, scope: Scope, mode: Mode, endpoint: str) -> tuple[Scope, list[str]]:
+        """The scope with only the branches that a mode chooses, and what went another way."""
+        if mode not in ("lexical", "tree", "llm"):
+            raise Usage(f"there is no mode {mode!r}", hint="Modes are lexical, tree and llm.")
+        if mode == "lexical":
+            return scope, []
+        nodes = self._tree_nodes()
+        try:
+            chosen = self._asked(query, nodes, endpoint) if mode == "llm" else tree_search.by_words(query, nodes)
+        except (Unavailable, BadData) as error:
+            return scope, [f"{error}; everything was searched instead"]
+        if not chosen:
+            return scope, ["no branch of the tree answers; everything was searched instead"]
+        names, known = [choice.path for choice in chosen], {node.path for node in nodes}
+        told = [f"{choice.path} ({choice.relevance:.2f}): {choice.reason}" for choice in chosen]
+        below = replace(scope, below=lambda path: tree_search.is_below(path, names, known), branches=tuple(told))
+        return below, []
+
+    def _asked(self, query: str, nodes: list[Node], endpoint: str) -> list[Choice]:
+        from bonsai.adapters.llm import ENDPOINT, HttpLlm
+
+        place = endpoint or os.environ.get(ENDPOINT, "")
+        if not place:
+            hint = f"Name one with --llm-endpoint or {ENDPOINT}, or write the prompt with --llm-prompt-file."
+            raise Usage("mode llm needs the endpoint of a language model", hint=hint)
+        return tree_search.chosen(HttpLlm(place).complete(tree_search.prompt(query, nodes)), nodes)
+
+    # -- inside: what was there ------------------------------------------------------------------------
+
+    def _find_at(self, query: str, limit: int, scope: Scope, commit: str) -> list[Ranked]:
+        """What answers in the memory of a commit: read from git, never checked out; the index of it is kept."""
+        if self._index() is not None:
+            path = past_indexes.place(f"{self._private}/cache/at", f"{commit}-{self.agent}" if self.agent else commit)
+            index = SqliteSearch(path)
+            try:
+                with suppress(Busy):
+                    if index.mark() is None:
+                        with index.writing():
+                            search.as_it_was(index, self._history, commit, self.tree, self._progress)
+                    _need_domain(index, scope)
+                    return recall.find(query, index, limit, scope)
+            finally:
+                index.close()
+        held = MemorySearch()
+        search.as_it_was(held, self._history, commit, self.tree, self._progress)
+        _need_domain(held, scope)
+        return recall.find(query, held, limit, scope)
+
+    def _find_deleted(self, query: str, limit: int, scope: Scope) -> list[Ranked]:
+        with self._reading() as (run, _):
+            rows = list(run.look().rows.values())
+        head = self._history.head() if run.usable else ""
+        index: SearchIndex = SqliteSearch(self._cached("gone")) if self._index() is not None else MemorySearch()
+        try:
+            try:
+                gone.catch_up(index, self._history, head, self.tree, self._progress)
+            except Busy:  # another process is at it
+                index.close()
+                index = MemorySearch()
+                gone.catch_up(index, self._history, head, self.tree, self._progress)
+            late = gone.uncommitted(MemorySearch(), self._history, head, self.tree, rows, self._store)
+            ranked = recall.find(query, Layered(index, late, frozenset()), MORE * limit, scope)
+        finally:
+            index.close()
+        live = self._index()
+        sight = search.catch_up(live, self._source(), MemorySearch) if live is not None else None
+        return gone.forgotten(ranked, sight or search.everything(self._source(), MemorySearch()), limit)
+
+    # -- inside: which notes ---------------------------------------------------------------------------
+
+    def _scope(self, domain: str, type_: str, tag: str, actor: str, since: str, until: str, tier: str) -> Scope:
+        """Raises BadData for a day that does not exist, Usage for a tier that there is not."""
+        if tier not in ("", "hot", "warm", "cold"):
+            raise Usage(f"there is no tier {tier!r}", hint="Tiers are hot, warm and cold.")
+        first = clock.local(moment.parse(since, clock.aware, end=False)).date().isoformat() if since else ""
+        last = clock.local(moment.parse(until, clock.aware, end=True)).date().isoformat() if until else ""
+        days: dict[str, str] = {}
+        paths = None
+        if since or until or actor:
+            with self._reading() as (run, _):
+                view, times = run.look(), run.times()
+            for path, row in view.rows.items():
+                if path in times:
+                    days[path] = _day(times[path].changed)
+                elif row.stat is not None:
+                    days[path] = _day(row.stat.mtime_ns // 10**9)  # git has never seen it
+            if actor:
+                pending = [row.path for row in view.pending()]
+                paths = frozenset(by_actor(self._history.log(), pending, actor))
+        return Scope(domain, type_, tag, tier, first, last, paths, dates=lambda path: days.get(path, ""))
+
     def close(self) -> None:
         """Release the files that are open."""
-        if self._searched is not None:
-            self._searched.close()
+        for file in (self._searched, self._counters):
+            if file is not None:
+                file.close()
         super().close()
+
+
+def _need_domain(index: SearchIndex, scope: Scope) -> None:
+    """Raises NotFound where no note stands in the domain that is asked for."""
+    if not scope.domain:
+        return
+    domains = sorted({domain for path in index.known() if (domain := domain_of(path))})
+    wanted = recall.folded(scope.domain)
+    if not any(f"{recall.folded(domain)}/".startswith(f"{wanted}/") for domain in domains):
+        names = ", ".join(domains[:MOST_NAMED]) + (" …" if len(domains) > MOST_NAMED else "")
+        raise NotFound("there is no such domain", path=scope.domain, hint=f"There are: {names or 'none yet'}.")
+
+
+def _day(seconds: int) -> str:
+    return clock.local(datetime.fromtimestamp(seconds, UTC)).date().isoformat()

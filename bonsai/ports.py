@@ -165,6 +165,9 @@ class SearchIndex(Passages, Protocol):
     def known(self) -> Mapping[str, Row]:
         """The notes that it holds, each as a row with the stat of the bytes that were read. Do not change it."""
 
+    def abouts(self) -> list[About]:
+        """What is said of each note."""
+
     def mark(self) -> str | None:
         """What the last `finish` said; None as long as the index was never complete."""
 
@@ -182,6 +185,13 @@ class SearchIndex(Passages, Protocol):
 
     def close(self) -> None:
         """Release the file."""
+
+
+class Llm(Protocol):
+    """A language model."""
+
+    def complete(self, prompt: str) -> str:
+        """The answer to a prompt. Raises Unavailable, Refused."""
 
 
 class Vouching(Protocol):

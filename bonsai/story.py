@@ -1,7 +1,7 @@
 """The verbs that look back: log, why, show, diff. They change nothing."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
 from datetime import datetime
 
@@ -186,6 +186,15 @@ def _need_ours(path: str) -> None:
 
 def _text(data: bytes) -> str:
     return data.decode("utf-8", "surrogateescape")
+
+
+def by_actor(commits: Sequence[Commit], pending: Collection[str], actor: str) -> set[str]:
+    """The paths whose last change was an actor's; `commits` are the newest first, `pending` is in none of them yet."""
+    last = dict.fromkeys(pending, "human")
+    for commit in commits:
+        for path in commit.paths:
+            last.setdefault(path, commit.actor or "human")
+    return {path for path, who in last.items() if actor in (who, who.removeprefix("agent:"))}
 
 
 Test = Callable[[Commit], bool]

@@ -11,7 +11,7 @@ from bonsai.adapters import clock
 from bonsai.adapters.files import Files, ensure_private
 from bonsai.checks import Checks
 from bonsai.errors import BadData, IoFailed, NotFound, Refused
-from bonsai.finding import Finding
+from bonsai.finding import Finding, Mode
 from bonsai.forgetting import Forgetting
 from bonsai.notes import ages, layout, review, taxonomy
 from bonsai.notes.change import Plan
@@ -42,6 +42,7 @@ from bonsai.place import Progress
 from bonsai.run import Run
 from bonsai.tiers import Tiers
 
+__all__ = ["Mode", "Workspace"]
 STAGING = "_reflect_staging.json"
 MOMENT = 2.0  # seconds
 

@@ -48,6 +48,10 @@ class MemorySearch:
         """The notes in the index as rows with the stat of what was read."""
         return self._known
 
+    def abouts(self) -> list[About]:
+        """What is said of each note."""
+        return [note.about for note in self._documents.values()]
+
     def mark(self) -> str | None:
         """What the last `finish` said."""
         return self._mark

@@ -37,11 +37,12 @@ class DerivedFile:
     Args:
         schema: number of the tables' form; a file with another one is set aside.
         tables: the statements that make them.
+        bound: whether a file that was made elsewhere is set aside: somebody's repository may bring one with it.
     """
 
-    def __init__(self, path: str, schema: int, tables: Sequence[str]) -> None:
+    def __init__(self, path: str, schema: int, tables: Sequence[str], bound: bool = True) -> None:
         self.path, self.rebuilt = path, ""
-        self._schema, self._tables = schema, tables
+        self._schema, self._tables, self._bound = schema, tables, bound
         self._db: sqlite3.Connection | None = None
         self._inode = (0, 0)
 
@@ -106,7 +107,7 @@ class DerivedFile:
             if number(db, "user_version") != self._schema:
                 made = self._make(db)
                 self.rebuilt = "it was empty" if made and emptied else self.rebuilt
-            if number(db, "application_id") != _seal(self._inode):
+            if self._bound and number(db, "application_id") != _seal(self._inode):
                 raise DamagedError("it was made elsewhere")
         except BaseException:
             db.close()
@@ -150,7 +151,7 @@ def transaction(db: sqlite3.Connection, begin: str = "BEGIN IMMEDIATE") -> Itera
 
 
 def _seal(inode: tuple[int, int]) -> int:
-    """What ties the file to its place on disk: somebody's repository may bring a `.bonsai/cache/…` with it."""
+    """What ties the file to its place on disk."""
     return zlib.crc32(f"{inode[1]}".encode()) & 0x7FFFFFFF
 
 

@@ -123,6 +123,11 @@ class SqliteSearch:
                 self._seen = seen
             return self._known
 
+    def abouts(self) -> list[About]:
+        """What is said of each note."""
+        with self._using() as db:
+            return [About(_path(raw), *rest) for raw, *rest in db.execute(f"SELECT {_ABOUT} FROM notes")]
+
     def mark(self) -> str | None:
         """What the last `finish` said."""
         with self._using() as db:

@@ -20,7 +20,7 @@ COMMANDS = {
     "reindex": "tree",
     "status": "tree",
     "doctor": "tree",
-    "recall": "reading",
+    "recall": "finding",
     "daily": "reading",
     "commit": "history",
     "allow": "allowing",

@@ -1,33 +1,10 @@
-"""The commands of every day: recall, daily."""
+"""The command of every day: daily."""
 
 import sys
 
 import click
 
-from bonsai.cli.completion import domains
-from bonsai.cli.door import Door, Verb, VerbGroup, door, verb
-
-
-@verb(
-    "recall",
-    "bonsai recall 'what do we charge for events'\nbonsai recall pricing --domain business --limit 3 --explain",
-)
-@click.argument("query", metavar="QUERY", nargs=-1, required=True)
-@click.option("--limit", type=click.IntRange(1), default=10, show_default=True, help="So many passages.")
-@click.option("--domain", default="", metavar="D", help="Only below this domain.", shell_complete=domains)
-@click.option("--type", "type_", default="", metavar="T", help="Only notes of this type, e.g. feedback.")
-@click.option("--explain", is_flag=True, help="Say why each passage was found.")
-@door
-def recall(door: Door, query: tuple[str, ...], *, limit: int, domain: str, type_: str, explain: bool) -> int:
-    """Find the passages that answer a question.
-
-    The best first, each with its file and lines.
-    """
-    from bonsai.cli import render
-
-    with door.workspace() as workspace:
-        report = workspace.recall(" ".join(query), limit=limit, domain=domain, type=type_)
-    return door.answer(report, render.recall(report, explain))
+from bonsai.cli.door import Door, Verb, VerbGroup, door
 
 
 @click.group(

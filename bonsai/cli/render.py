@@ -21,7 +21,6 @@ from bonsai.passes.reports import (
     MigrateReport,
     MoveReport,
     PurgeReport,
-    RecallReport,
     ReflectReport,
     ReindexReport,
     RestoreReport,
@@ -33,7 +32,6 @@ RULE = "─" * 30
 STYLE = {"HEALTHY": "bold green", "WARNING": "bold yellow", "CRITICAL": "bold red"}
 COLOUR = {"info": "dim", "warning": "yellow", "critical": "bold red"}
 MOST = 5  # lines of each kind of problem
-PASSAGE = 6  # lines of a passage
 
 
 def error(problem: BonsaiError) -> Lines:
@@ -241,22 +239,6 @@ def daily_added(report: DailyReport) -> Lines:
 def daily_shown(report: DailyReport) -> Lines:
     """`daily show`: the note as it is."""
     return report.text.removesuffix("\n").split("\n") if report.text else [f"{report.path} does not exist yet."]
-
-
-def recall(report: RecallReport, explain: bool) -> Lines:
-    """`recall`: each passage under its place."""
-    for number, hit in enumerate(report.hits, start=1):
-        first, last = hit.lines
-        title = " › ".join(dict.fromkeys(flat(part) for part in (hit.title, hit.heading) if part))
-        yield Line(f"{number}. {flat(hit.path)}:{first}-{last}  {title}", "bold")
-        text = [line for line in hit.text.splitlines() if line.strip()]
-        yield from (f"   {line}" for line in text[:PASSAGE])
-        if len(text) > PASSAGE:
-            yield f"   … {len(text) - PASSAGE} more lines"
-        if explain:
-            yield Line(f"   score {hit.score:.3f}: {flat(', '.join(hit.why))}", "dim")
-    if not report.hits:
-        yield "Nothing found."
 
 
 def last_reindex(report: StatusReport, now: datetime) -> str:

@@ -21,6 +21,7 @@ TOKENS = 750  # of a whole answer, unless more hits than usual are asked for
 USUAL = 10  # hits
 PLACE = 25  # tokens of what stands around the text of a hit
 LEAST = 30  # tokens of a text that is cut: with less nobody can tell what it says
+Place = Callable[[str], tuple[str, str]]
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,8 @@ class Scope:
     since: str = ""  # `YYYY-MM-DD`, inclusive
     until: str = ""
     paths: frozenset[str] | None = None  # only these notes
+    below: Callable[[str], bool] | None = None  # only notes for which this is true
+    branches: tuple[str, ...] = ()  # what was chosen by that, and why
     dates: Callable[[str], str] = lambda path: ""  # the day of a note that does not say one itself
 
     def filter(self) -> Callable[[About], bool] | None:
@@ -57,6 +60,8 @@ class Scope:
             found.append(lambda about: self.since <= (about.date or self.dates(about.path)) <= last)
         if (paths := self.paths) is not None:
             found.append(lambda about: about.path in paths)
+        if (below := self.below) is not None:
+            found.append(lambda about: below(about.path))
         return found
 
 
@@ -104,8 +109,11 @@ def gone(ranked: Sequence[Ranked], read: Callable[[str], bytes | None]) -> list[
     return list(wrong)
 
 
-def hits(ranked: Sequence[Ranked], tokens: int, today: date) -> list[Hit]:
-    """Hits within a budget: long texts are cut first, then the last ones are left out. One always stays."""
+def hits(ranked: Sequence[Ranked], tokens: int, today: date, gone_from: Place | None = None) -> list[Hit]:
+    """Hits within a budget: long texts are cut first, then the last ones are left out. One always stays.
+
+    `gone_from`: tells of something forgotten the note it stood in, and the command that brings it back.
+    """
     texts = [_cut(item.candidate.piece.text, MAX_TEXT) for item in ranked]
     costs = [count_tokens(text) for text in texts]
     count = len(texts)
@@ -113,7 +121,12 @@ def hits(ranked: Sequence[Ranked], tokens: int, today: date) -> list[Hit]:
         count -= 1
     most = _fair(costs[:count], tokens - PLACE * count)
     shown = [text if cost <= most else _cut_tokens(text, cost, most) for text, cost in zip(texts, costs, strict=True)]
-    return [_hit(item, text, today) for item, text in zip(ranked[:count], shown, strict=False)]
+    found = [_hit(item, text, today) for item, text in zip(ranked[:count], shown, strict=False)]
+    for hit in found if gone_from else ():
+        assert gone_from is not None
+        hit.path, hit.restore = gone_from(hit.path)
+        hit.tier = "cold"
+    return found
 
 
 def tier(path: str) -> str:

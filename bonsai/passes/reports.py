@@ -276,10 +276,7 @@ class DoctorReport:
 
 @dataclass(slots=True)
 class Hit:
-    """One passage that recall found; `lines` are 1-based and inclusive, `trail` are the headings above it.
-
-    `date` is the day that its note says it is of, "" for none. `restore`: the command that brings a forgotten one back.
-    """
+    """A passage that recall found; `lines` are 1-based, inclusive, `date` is its note's day, `restore` a command."""
 
     path: str
     lines: tuple[int, int]
@@ -297,12 +294,13 @@ class Hit:
 
 @dataclass(slots=True)
 class RecallReport:
-    """`recall`; `at` is the commit that was searched ("" for what stands now), `warnings` say what went another way."""
+    """`recall`; `at` is the commit that was searched, `branches` were chosen by a mode, `warnings` tell of detours."""
 
     query: str
     hits: list[Hit]
     fresh: bool
     at: str = ""
+    branches: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
 
 

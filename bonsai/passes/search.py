@@ -1,18 +1,22 @@
 """Bring the search index in line with the disk: what a live daemon names, else what a look finds different."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from typing import Any
 
 from bonsai.errors import BonsaiError, Busy, NotFound
 from bonsai.notes.candidate import About, Candidate, Fields, Statistics
+from bonsai.notes.change import Row, Stat
 from bonsai.notes.document import Document, document, is_searched
-from bonsai.notes.layout import MAX_PARSED, Tree
-from bonsai.ports import NoteStore, Passages, SearchIndex, Vouching
+from bonsai.notes.layout import MAX_PARSED, Tree, folder_of
+from bonsai.ports import History, NoteStore, Passages, SearchIndex, Vouching
 
 #: A file that changed less than this before the look may change again without its times telling (coarse clocks).
 RACY_NS = 50_000_000
+CHUNK = 500  # notes that are read from git at once
 MANY = 1000  # paths that a daemon names; for more, a look at everything costs less
+_NO_STAT = Stat(0, 0, 0, 0, 0)
 Progress = Callable[[str, int, int], None]
 
 
@@ -48,6 +52,42 @@ class Layered:
         )
 
 
+class Eyes:
+    """What looks at everything remember of each other, so that a folder in which nothing differs is quickly done."""
+
+    def __init__(self) -> None:
+        self._known: Mapping[str, Row] | None = None
+        self._rows: dict[str, Row] = {}  # what the index holds, and the files that recall does not search
+        self._folders: dict[str, Any] = {}
+
+    def stale(self, index: SearchIndex, store: NoteStore, tree: Tree) -> list[str]:
+        """The notes of the tree that stand otherwise on disk than in the index, or in one of the two only."""
+        known = index.known()
+        if known is not self._known:
+            self._known, self._rows, self._folders = known, dict(known), {}
+        entries, same = store.differing(self._rows, self._folders)
+        found = {entry.path for entry in entries if entry.kind == "file" and is_searched(entry.path, tree)}
+        others = [entry for entry in entries if entry.kind == "file" and entry.path not in found]
+        if len(same) < len(self._rows):
+            gone = self._rows.keys() - same - {entry.path for entry in entries if entry.kind == "file"}
+            found |= gone & known.keys()
+            self.forget(gone - known.keys())
+        for entry in others:
+            self._rows[entry.path] = Row(entry.path, entry.stat)
+            self._folders.pop(f"{folder_of(entry.path)}/", None)
+        return sorted(found)
+
+    def forget(self, paths: Iterable[str]) -> None:
+        """These were changed in the index, or are gone."""
+        for path in paths:
+            row = self._known.get(path) if self._known is not None else None
+            if row is None:
+                self._rows.pop(path, None)
+            else:
+                self._rows[path] = row
+            self._folders.pop(f"{folder_of(path)}/", None)
+
+
 @dataclass(frozen=True)
 class Source:
     """What the index of a tree is made from."""
@@ -55,6 +95,7 @@ class Source:
     store: NoteStore
     tree: Tree
     vouching: Vouching
+    eyes: Eyes
     instant_ns: int  # now
     progress: Progress
 
@@ -69,7 +110,7 @@ def catch_up(
     before = index.mark()
     mark, seen = source.vouching.ask(before or "")
     if before is None or seen is None or len(seen) > MANY:
-        paths = _stale(index, source)
+        paths = source.eyes.stale(index, source.store, source.tree)
     else:
         paths = _named(index, source, seen)
     paths = list(dict.fromkeys([*paths, *force]))
@@ -82,6 +123,7 @@ def catch_up(
                     source.progress("indexing notes", number, len(paths))
                 take_in(index, source.store, path, source.instant_ns)
             index.finish(mark)
+        source.eyes.forget(paths)
     except Busy:
         if before is None:
             raise
@@ -98,6 +140,18 @@ def everything(source: Source, index: SearchIndex) -> SearchIndex:
     return index
 
 
+def as_it_was(index: SearchIndex, history: History, commit: str, tree: Tree, progress: Progress) -> None:
+    """The notes of a commit, taken into an empty index."""
+    paths = sorted(path for path in history.tree(commit) if is_searched(path, tree))
+    for number in range(0, len(paths), CHUNK):
+        progress("reading the past", number, len(paths))
+        part = paths[number : number + CHUNK]
+        for path, data in zip(part, history.read_many([(commit, path) for path in part]), strict=True):
+            if data is not None:
+                index.put(document(path, data), _NO_STAT)
+    index.finish(commit)
+
+
 def update(index: SearchIndex, source: Source, paths: Sequence[str]) -> None:
     """Take in what a run has changed, where the index is there already: the next recall has less to do.
 
@@ -110,16 +164,7 @@ def update(index: SearchIndex, source: Source, paths: Sequence[str]) -> None:
     with index.writing():
         for path in wanted:
             take_in(index, source.store, path, source.instant_ns)
-
-
-def _stale(index: SearchIndex, source: Source) -> list[str]:
-    """The notes of the tree that stand otherwise on disk than in the index, or in one of the two only."""
-    known = index.known()
-    entries, same = source.store.differing(known, {})
-    found = [entry.path for entry in entries if entry.kind == "file" and is_searched(entry.path, source.tree)]
-    if len(same) < len(known):
-        found += known.keys() - same - set(found)
-    return sorted(found)
+    source.eyes.forget(wanted)
 
 
 def _named(index: SearchIndex, source: Source, paths: Sequence[str]) -> list[str]:

@@ -124,7 +124,9 @@ def test_limit_domain_and_type(garden: Sandbox) -> None:
     assert len(garden.ws.recall("kraken", limit=3).hits) == 3
     assert {hit.path.split("/")[2] for hit in garden.ws.recall("kraken", domain="d1").hits} == {"d1"}
     assert [hit.path[-6:] for hit in garden.ws.recall("kraken", type="t14").hits] == ["n14.md"]
-    assert garden.ws.recall("kraken", domain="d").hits == []
+    with pytest.raises(NotFound, match="no such domain") as caught:
+        garden.ws.recall("kraken", domain="d")
+    assert "d0, d1" in caught.value.hint
 
 
 def test_no_hit_is_no_error_and_no_query_is(garden: Sandbox) -> None:

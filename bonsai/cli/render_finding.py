@@ -1,0 +1,35 @@
+"""The words of recall."""
+
+from bonsai.cli.render import flat
+from bonsai.cli.screen import Line, Lines
+from bonsai.passes.reports import Hit, RecallReport
+
+PASSAGE = 6  # lines of a passage
+
+
+def recall(report: RecallReport, explain: bool) -> Lines:
+    """`recall`: each passage under its place."""
+    if explain:
+        yield from (Line(f"searched {flat(branch)}", "dim") for branch in report.branches)
+    for number, hit in enumerate(report.hits, start=1):
+        first, last = hit.lines
+        title = " › ".join(dict.fromkeys(flat(part) for part in (hit.title, hit.heading) if part))
+        yield Line(f"{number}. {flat(hit.path)}:{first}-{last}  {title}", "bold")
+        text = [line for line in hit.text.splitlines() if line.strip()]
+        yield from (f"   {line}" for line in text[:PASSAGE])
+        if len(text) > PASSAGE:
+            yield f"   … {len(text) - PASSAGE} more lines"
+        if hit.restore:
+            yield f"   {hit.restore}"
+        if explain:
+            yield Line(f"   score {hit.score:.3f}: {flat(', '.join(hit.why))}", "dim")
+            yield Line(f"   {_more(hit)}", "dim")
+    if not report.hits:
+        yield "Nothing found."
+
+
+def _more(hit: Hit) -> str:
+    """Tier, age and the headings above, as far as there are any."""
+    age = "" if hit.age_days is None else f", {hit.age_days} day{'' if hit.age_days == 1 else 's'} old ({hit.date})"
+    under = f", under {flat(' › '.join(hit.trail))}" if hit.trail else ""
+    return f"{hit.tier}{age}{under}"

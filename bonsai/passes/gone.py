@@ -1,0 +1,126 @@
+"""What the memory held once and no longer does: archived, purged, or edited away; found, and how to bring it back."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
+
+from bonsai.notes.change import Row, Stat
+from bonsai.notes.document import Document, document, is_searched, readable
+from bonsai.notes.layout import Tree, is_archived
+from bonsai.notes.ranking import Ranked
+from bonsai.ports import Commit, History, NoteStore, Passages, SearchIndex
+
+CHUNK = 200  # versions that are read at once
+REV = 10  # digits of a revision in a name
+ALIKE = 30  # live passages that are compared with a found one
+_NO_STAT = Stat(0, 0, 0, 0, 0)
+Progress = Callable[[str, int, int], None]
+
+
+def catch_up(index: SearchIndex, history: History, head: str, tree: Tree, progress: Progress) -> None:
+    """Take in what the commits since the last time replaced or deleted, each version under `PATH@REV`.
+
+    After a history that was rewritten everything is taken in anew. Raises Busy.
+    """
+    mark = index.mark()
+    if mark == head:
+        return
+    commits = history.log() if head else []
+    new = _since(commits, mark or "")
+    with index.writing():
+        if new is None:
+            for path in list(index.known()):
+                index.drop(path)
+        steps = list(_steps(commits if new is None else new, tree))
+        for number in range(0, len(steps), CHUNK):
+            progress("reading what is gone", number, len(steps))
+            for item in _lost(history, steps[number : number + CHUNK]):
+                index.put(item, _NO_STAT)
+        index.finish(head)
+
+
+def uncommitted(
+    index: SearchIndex, history: History, head: str, tree: Tree, rows: Sequence[Row], store: NoteStore
+) -> SearchIndex:
+    """What no commit tells: the archives as they stand, and texts that were edited away since HEAD."""
+    for row in rows:
+        if row.stat is not None and is_archived(row.path) and is_searched(row.path, tree, archived=True):
+            index.put(document(row.path, store.read(row.path)), _NO_STAT)
+    for row in rows:
+        if row.head and row.head != row.blob and is_searched(row.path, tree, archived=True):
+            now = store.read(row.path) if row.stat is not None else None
+            for item in _difference(row.path, head, history.blob(row.head), now):
+                index.put(item, _NO_STAT)
+    index.finish("")
+    return index
+
+
+def forgotten(ranked: Sequence[Ranked], live: Passages, limit: int) -> list[Ranked]:
+    """Those that really are gone: no live passage says the same. Of equal texts only the first."""
+    seen: set[frozenset[str]] = set()
+
+    def is_gone(item: Ranked) -> bool:
+        lines = _lines(item.candidate.piece.text)
+        if lines in seen:
+            return False
+        seen.add(lines)
+        said: dict[str, set[str]] = {}
+        for other in live.search(list(dict.fromkeys(item.candidate.piece.terms))[:24], ALIKE):
+            said.setdefault(other.about.path, set()).update(_lines(other.piece.text))
+        return not any(lines <= held for held in said.values())
+
+    return list(islice(filter(is_gone, ranked), limit))
+
+
+def place(path: str) -> tuple[str, str]:
+    """(path of the note, command that brings it back) of a found document."""
+    name, at, rev = path.rpartition("@")
+    if at and len(rev) == REV:
+        return name, f"bonsai restore {_shell(path)}"
+    return path, f"bonsai restore {_shell(path)}"
+
+
+def _since(commits: Sequence[Commit], mark: str) -> list[Commit] | None:
+    """The commits that are newer than a mark; None where it is not among them."""
+    for number, commit in enumerate(commits):
+        if commit.sha == mark:
+            return list(commits[:number])
+    return None
+
+
+def _steps(commits: Iterable[Commit], tree: Tree) -> Iterator[tuple[str, str, str]]:
+    """(path, commit before, commit) for each note that a commit changed."""
+    for commit in commits:
+        if commit.parents:
+            yield from (
+                (path, commit.parents[0], commit.sha) for path in commit.paths if is_searched(path, tree, archived=True)
+            )
+
+
+def _lost(history: History, steps: Sequence[tuple[str, str, str]]) -> Iterator[Document]:
+    wanted = [(commit, path) for path, before, after in steps for commit in (before, after)]
+    data = history.read_many(wanted)
+    for (path, before, _), old, new in zip(steps, data[::2], data[1::2], strict=True):
+        if old is not None:
+            yield from _difference(path, before, old, new)
+
+
+def _difference(path: str, commit: str, old: bytes, new: bytes | None) -> Iterator[Document]:
+    """The old version as a document of the passages that the new one lacks, if there are any."""
+    found = document(path, old)
+    kept = _lines(readable(new)) if new is not None else frozenset()
+    pieces = [piece for piece in found.pieces if not _lines(piece.text) <= kept]
+    if pieces:
+        about = found.about._replace(path=f"{path}@{commit[:REV]}")
+        yield Document(about, found.fields, pieces)
+
+
+def _lines(text: str) -> frozenset[str]:
+    """The lines that say something; headings stay when what is below them goes."""
+    rows = (row.strip() for row in text.splitlines())
+    return frozenset(row for row in rows if row and not row.startswith("#"))
+
+
+def _shell(path: str) -> str:
+    """A path as a shell takes it."""
+    safe = all(char.isalnum() or char in "-_./@+:," for char in path)
+    return path if safe else "'" + path.replace("'", "'\\''") + "'"
