@@ -160,6 +160,16 @@ def domain_of(path: str) -> str | None:
     return folder_of(path)[len(prefix) :]
 
 
+def users(tree: Tree) -> str:
+    """The folder with one folder for each user of a service: no index and no boot file tells of what stands there."""
+    return tree.at("users")
+
+
+def is_of_user(path: str) -> bool:
+    """Whether a path is in the folder of a user."""
+    return path.startswith(f"{users(tree_of(path))}/")
+
+
 def is_daily(path: str) -> bool:
     """Whether a path is a daily note: `daily/…` or `YYYY-MM-DD….md` right in the tree's folder."""
     tree = tree_of(path)
