@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import Any, Protocol
 
 from bonsai.config import Settings
 from bonsai.errors import BonsaiError, Busy, NotFound
@@ -16,7 +16,7 @@ from bonsai.notes.change import Plan, Row
 from bonsai.notes.secrets import Secret, find_in
 from bonsai.notes.view import COMMITTED, View
 from bonsai.passes.look import Look
-from bonsai.passes.recover import changes, take_back
+from bonsai.passes.recover import changes, happened, take_back
 from bonsai.ports import Author, Blob, Cache, FileChange, History, Journal, Lock, NoteStore
 
 LATE = ".bonsai/unrefreshed.json"
@@ -39,6 +39,17 @@ class Outside:
     session: str = ""
     author: Author = field(default_factory=Author)
     progress: Callable[[str, int, int], None] | None = None
+    accesses: Callable[[], Mapping[str, int]] = dict  # path → how often recall gave the note to somebody
+
+
+class Join(Protocol):
+    """Takes another history into ours: by a commit with two parents, or by moving HEAD on to theirs."""
+
+    onto: str  # the commit that HEAD moves to, "" where one is made
+    odd: Mapping[str, Blob | None]  # what else comes with it, and no run looks at: links, submodules
+
+    def __call__(self, changes: Sequence[FileChange], message: str, head: str) -> str:
+        """The commit that HEAD is at now. Raises Busy when it was no longer at `head`."""
 
 
 class Commits:
@@ -65,6 +76,24 @@ class Commits:
         except BaseException:
             self._abandon(intent, {})
             raise
+
+    def _joined(self, rows: Sequence[Row], message: str, join: Join) -> str:
+        """Like `_commit`, with another history: nothing of it may be left out, so it is this HEAD or none."""
+        history, view, before = self.out.history, self.view, self.view.head
+        changes = [change for row in rows if view.differs(row) and (change := self._change(row, whole=True))]
+        try:
+            sha = join(changes, message, before)
+        except BonsaiError:
+            sha = happened(history, {"run": self.id, "head": before, "onto": join.onto})
+            if not sha:
+                raise
+        self._look.head_moved(view, sha)
+        changed = history.tree_changes(before, sha) or {}
+        self._refresh({**{path: self._blob(path) for path in changed}, **join.odd})
+        if not self.behind:
+            with suppress(BonsaiError):
+                self.out.journal.done()
+        return sha
 
     def _commit(self, rows: Sequence[Row], message: str) -> str | None:
         history, view, paths = self.out.history, self.view, [row.path for row in rows]
@@ -99,8 +128,11 @@ class Commits:
                 self.out.journal.done()
         return sha
 
-    def _change(self, row: Row) -> FileChange | None:
-        """The bytes of a row, which are exactly those that its blob names; None for a file that came and went."""
+    def _change(self, row: Row, whole: bool = False) -> FileChange | None:
+        """The bytes of a row, which are exactly those that its blob names; None for a file that came and went.
+
+        `whole`: also what may otherwise not be committed, because it is in git already.
+        """
         path, blob_id, rows = row.path, self.out.history.blob_id, self.view.rows
         data = self.view.fresh.get(path) if row.stat is not None else None
         if row.stat is not None and (data is None or blob_id(data) != row.blob):
@@ -114,7 +146,7 @@ class Commits:
         if data is None:  # deleted and made anew: an editor at work
             data = self.out.store.read(path)
         seen, now.blob = now.blob, blob_id(data)
-        if self.view.is_held(now) or (now.blob != seen and self._secrets(data)):
+        if not whole and (self.view.is_held(now) or (now.blob != seen and self._secrets(data))):
             return None  # saved since the look, with what may not be committed: the next look says so
         return FileChange(path, data, now.head_mode or now.stat.mode)
 
@@ -165,7 +197,7 @@ class Commits:
         """Take back what was done, unless the commit stands after all; what cannot be done now is for the next run."""
         self.view.memo.clear()
         with suppress(BonsaiError):
-            if not self.out.history.contains_run(self.id, intent["head"]):
+            if not happened(self.out.history, intent):
                 take_back(self.out.store, self.out.history.blob_id, old.__getitem__, intent)
                 if not self.behind:
                     self.out.journal.done({"taken_back": self.id})

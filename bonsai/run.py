@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 
-from bonsai.commits import Commits, Outside, late_paths, remember_late
+from bonsai.commits import Commits, Join, Outside, late_paths, remember_late
 from bonsai.errors import Busy, CannotCreate, IoFailed, Misconfigured, NotFound, Refused
 from bonsai.notes import layout
 from bonsai.notes.change import PathTime, Plan, Row, Stat
@@ -30,6 +30,7 @@ class Run(Commits):
         super().__init__(outside)
         self._only: Sequence[str] | None = None
         self.kept_back: set[str] = set()  # pending, and may not be committed
+        self.stamp = ""  # the time that indexes bear; "": that of the run
 
     # -- starting --------------------------------------------------------------------------------------
 
@@ -70,6 +71,10 @@ class Run(Commits):
             self._refresh({})  # the index was locked, or the run killed, when its commit was made
         return self.view
 
+    def see(self, paths: Sequence[str]) -> None:
+        """Look again at what we changed ourselves."""
+        self._look.again(self.view, paths)
+
     def save(self) -> None:
         """Keep what was learnt in the cache."""
         self._look.save(self.view)
@@ -107,10 +112,13 @@ class Run(Commits):
         self._find_private()
         trees = list(dict.fromkeys([*view.trees(), *agents]))
         if view.dirty or not all(reindex.is_complete(view, store, tree) for tree in trees):
+            view.accesses = self.out.accesses()
             for tree in trees:
                 found = reindex.shape(view, tree)
                 count = violations() if violations and not tree.agent else self._known_violations()
-                out = reindex.render(view, found, read, self.out.settings, self.now_iso, count, self.out.ignore_text)
+                out = reindex.render(
+                    view, found, read, self.out.settings, self.stamp or self.now_iso, count, self.out.ignore_text
+                )
                 odd += reindex.set_aside(view, store, out, read)
                 made |= {path: data for path, data in out.items() if data and layout.kind_of(path) is Kind.INDEX}
                 changed += sorted(out) if check else reindex.write(store, out, read)
@@ -216,18 +224,21 @@ class Run(Commits):
 
     # -- carrying out a plan ---------------------------------------------------------------------------
 
-    def carry_out(self, plan: Plan) -> str | None:
-        """Do what a plan says, with its indexes, as one commit; None for an empty plan.
+    def carry_out(self, plan: Plan, join: Join | None = None) -> str | None:
+        """Do what a plan says, with its indexes, as one commit; None for an empty plan, unless it joins a history.
 
         Raises Refused for a note that may not be committed, and whatever stopped it; then nothing has changed.
         """
-        if not plan.paths:
+        if not plan.paths and join is None:
             return None
-        self._may_commit(plan)
+        if join is None:
+            self._may_commit(plan)
+        else:
+            self._may_join(plan)
         self._need_saved(plan)
         # What is new comes first: a text that moves from one file to others is never in none of them.
         plan = replace(plan, puts=tuple(sorted(plan.puts, key=lambda put: put.old is not None)))
-        intent = self._intent(plan.op, plan.paths, plan)
+        intent = {**self._intent(plan.op, plan.paths, plan), "onto": join.onto if join else ""}
         self.out.journal.begin(intent, durable=True)
         made: list[str] = []
         try:
@@ -241,7 +252,8 @@ class Run(Commits):
             indexes = self._committable([*written, *late])
             rows = [row for path in sorted({*plan.paths, *indexes}) if (row := self.view.rows.get(path))]
             rows = [row for row in rows if row.path not in self.kept_back]
-            return self._commit(rows, self._message(plan.op, plan.subject, plan.body, plan.trailers))
+            message = self._message(plan.op, plan.subject, plan.body, plan.trailers)
+            return self._joined(rows, message, join) if join else self._commit(rows, message)
         except BaseException:
             # A new file that is not ours to remove: one that a person made meanwhile, with the very bytes of the plan.
             intent["puts"] = [put for put in intent["puts"] if put[1] or put[0] in made]
@@ -270,6 +282,13 @@ class Run(Commits):
                     hint="`bonsai status` says why; correct that first.",
                 )
         self.need_no_secret(plan)
+
+    def _may_join(self, plan: Plan) -> None:
+        """What others committed is in git already; only what cannot be written here as it is there stops it."""
+        held = self.kept_back.intersection(plan.paths) | self.out.history.filtered(plan.paths)
+        if held:
+            hint = "`bonsai status` says why; correct that, or use `git pull`."
+            raise Refused("may not be changed here, so nothing was merged", path=min(held), hint=hint)
 
     def need_no_secret(self, plan: Plan) -> None:
         """No pass writes what looks like a credential, be it in git already. Raises Refused for the whole plan."""

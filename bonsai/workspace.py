@@ -10,6 +10,7 @@ from typing import Any
 from bonsai.adapters import clock
 from bonsai.adapters.files import Files, ensure_private
 from bonsai.checks import Checks
+from bonsai.devices import Devices
 from bonsai.errors import BadData, IoFailed, NotFound, Refused
 from bonsai.finding import Finding, Mode
 from bonsai.forgetting import Forgetting
@@ -47,7 +48,7 @@ STAGING = "_reflect_staging.json"
 MOMENT = 2.0  # seconds
 
 
-class Workspace(Tiers, Finding, Forgetting, Checks):
+class Workspace(Tiers, Finding, Forgetting, Checks, Devices):
     """A folder with a memory under git. `Workspace.open(path)`, then the verbs; each returns a typed report.
 
     Every verb raises a BonsaiError: NotFound, Busy (somebody else at work, git in the middle of something), Refused
@@ -82,6 +83,7 @@ class Workspace(Tiers, Finding, Forgetting, Checks):
                 run.look()
                 run.commit_edits()
                 before = {path for path in run.view.rows if run.view.on_disk(path)}
+                self._write_attributes(run)
                 run.reindex(agents=[self.tree])
                 created += sorted(path for path in run.view.rows if run.view.on_disk(path) and path not in before)
                 found = pending.sort_out(run.view, self._history, generated=True)

@@ -93,6 +93,8 @@ class Draft(NamedTuple):
     author: Person
     committer: Person
     now: datetime
+    also: str = ""  # the second parent, "" for none
+    odd: Sequence[tuple[str, tuple[int, str]]] = ()  # full path, mode (0 deletes) and object id of what is no file
 
 
 def stream(ref: str, draft: Draft) -> list[bytes]:
@@ -104,11 +106,14 @@ def stream(ref: str, draft: Draft) -> list[bytes]:
         b"committer %s\n" % _bytes(draft.committer.line(draft.now)),
         b"data %d\n%s\n" % (len(message), message),
         b"from %s\n" % draft.parent.encode() if draft.parent else b"",
+        b"merge %s\n" % draft.also.encode() if draft.also else b"",
     ]
+    parts += [b"D %s\n" % quote(path) for path, (mode, _) in draft.odd if not mode]
     parts += [b"D %s\n" % quote(item.path) for item in draft.changes if item.data is None]
     for item in draft.changes:
         if item.data is not None:
             parts += [b"M %o inline %s\ndata %d\n" % (item.mode, quote(item.path), len(item.data)), item.data, b"\n"]
+    parts += [b"M %o %s %s\n" % (mode, oid.encode(), quote(path)) for path, (mode, oid) in draft.odd if mode]
     return [*parts, b"get-mark :1\ndone\n"]
 
 
@@ -159,8 +164,9 @@ class Committer:
         for role, person in (("AUTHOR", draft.author), ("COMMITTER", draft.committer)):
             env |= {f"GIT_{role}_NAME": person.name, f"GIT_{role}_EMAIL": person.email}
             env[f"GIT_{role}_DATE"] = "@" + person.line(draft.now).rpartition("> ")[2]
+        parents = [word for parent in (draft.parent, draft.also) if parent for word in ("-p", parent)]
         result = self._run(
-            "commit-tree", "-S", *(("-p", draft.parent) if draft.parent else ()), "-F", "-", f"{plain}^{{tree}}",
+            "commit-tree", "-S", *parents, "-F", "-", f"{plain}^{{tree}}",
             data=_message(draft.message), seconds=_SIGNING_SECONDS, env=env, config=signing,
         )  # fmt: skip
         if result.code:

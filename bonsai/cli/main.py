@@ -34,11 +34,14 @@ COMMANDS = {
     "archive": "pruning",
     "purge": "pruning",
     "erase": "erasing",
+    "sync": "devices",
+    "trust": "devices",
     "watch": "daemon",
     "daemon": "daemon",
     "completion": "completion",
 }
 ALIASES = {"retrieve": "recall"}
+HIDDEN = {"merge-driver": "devices"}  # called by git
 INTERRUPTED = 130  # what shells expect after ^C
 
 
@@ -52,9 +55,10 @@ class Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import a command."""
         name = ALIASES.get(cmd_name, cmd_name)
-        if name not in COMMANDS:
+        room = COMMANDS.get(name) or HIDDEN.get(name)
+        if room is None:
             return None
-        found: click.Command = getattr(import_module(f"bonsai.cli.{COMMANDS[name]}"), name)
+        found: click.Command = getattr(import_module(f"bonsai.cli.{room}"), name.replace("-", "_"))
         return found
 
     def resolve_command(

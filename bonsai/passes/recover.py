@@ -1,5 +1,6 @@
 """Clear up after a run that was cut short: it happened whole or not at all, and the person's index agrees."""
 
+import re
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
@@ -10,6 +11,7 @@ from bonsai.notes.change import Plan
 from bonsai.notes.view import COMMITTED
 from bonsai.ports import History, Journal, NoteStore
 
+_ID = re.compile(r"(?:[0-9a-f]{40}(?:[0-9a-f]{24})?)?")  # a commit, or nothing
 BlobId = Callable[[bytes], str]
 
 
@@ -46,7 +48,7 @@ def recover(store: NoteStore, history: History, journal: Journal) -> list[str]:
     unlock(history, journal)
     store.sweep()
     before = intent["head"]
-    commit = history.contains_run(intent["run"], before)
+    commit = happened(history, intent)
     if not commit:
         take_back(store, history.blob_id, history.blob, intent)
         return list(intent.get("behind", []))
@@ -56,12 +58,21 @@ def recover(store: NoteStore, history: History, journal: Journal) -> list[str]:
     )
 
 
+def happened(history: History, intent: dict[str, Any]) -> str:
+    """The commit that a run made, or moved HEAD to, "" for neither. `onto` is by others, so it names no run of ours."""
+    onto = intent.get("onto", "")
+    if not onto:
+        return history.contains_run(intent["run"], intent["head"])
+    held = history.head() != intent["head"] and not history.log(limit=1, rev=f"HEAD..{onto}")
+    return onto if held else ""
+
+
 def _pending(journal: Journal) -> dict[str, Any] | None:
     """The intent that waits. One that we cannot have written (a clone may bring a journal) counts for nothing."""
     intent = journal.pending()
     if intent is None or not all(isinstance(intent.get(key), str) for key in ("run", "head")):
         return None
-    if not isinstance(intent.get("time"), int | float):
+    if not isinstance(intent.get("time"), int | float) or not _ID.fullmatch(str(intent.get("onto", ""))):
         return None
     for key, size in (("paths", 1), ("behind", 1), ("puts", 3), ("drops", 2)):
         items = intent.get(key, [] if key == "behind" else None)

@@ -15,7 +15,7 @@ def test_a_new_folder_becomes_a_workspace(tmp_path: Path) -> None:
     report = Workspace.init(box.root)
     assert report.workspace == str(box.root)
     assert set(report.created) >= {".git", "MEMORY.md", "memory/_index.md", "memory/.gitignore"}
-    assert box.tree() == {"MEMORY.md", "memory/_index.md", "memory/.gitignore"}
+    assert box.tree() == {"MEMORY.md", "memory/_index.md", "memory/.gitignore", "memory/.gitattributes"}
     box.assert_clean()
     assert box.ws.status().status == "HEALTHY"
     box.close()
