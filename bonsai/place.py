@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
 DAEMON = ".bonsai/daemon.json"
 JOBS = ".bonsai/schedule.json"
+STATE = ".bonsai/state.db"
 Progress = Callable[[str, int, int], None]
 
 
@@ -71,6 +72,7 @@ class Place:
             session=session or os.environ.get("BONSAI_SESSION", ""),
             author=Author(self.agent, f"{self.agent}@agents.invalid") if self.agent else Author(),
             progress=progress,
+            accesses=self._accesses,
         )
 
     # -- finding ---------------------------------------------------------------------------------------
@@ -284,6 +286,18 @@ class Place:
     def keep_jobs(self, times: Mapping[str, str]) -> None:
         """Remember when the scheduled jobs ran last."""
         self._store.generate(JOBS, f"{json.dumps(times)}\n".encode())
+
+    def _accesses(self) -> dict[str, int]:
+        """How often recall gave each note to somebody."""
+        if not self._store.exists(STATE):
+            return {}
+        from bonsai.adapters.sqlite_state import SqliteState
+
+        state = SqliteState(f"{self.root}/{STATE}")
+        try:
+            return {path: count for path, (count, _) in state.uses().items()}
+        finally:
+            state.close()
 
     def _json(self, path: str) -> dict[str, Any]:
         """A state file of ours, empty where it is missing or damaged."""

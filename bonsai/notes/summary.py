@@ -12,6 +12,7 @@ from bonsai.notes.note import Value, conflicted, lines, parse
 from bonsai.notes.problem import Problem, problem
 
 MAX_LEAD = 250  # characters
+OUTSIDE = frozenset({"web", "import", "untrusted"})  # sources that nobody here speaks for
 
 _CJK = re.compile(
     "[\u1100-\u11ff\u3041-\u30ff\u3130-\u318f\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7ff"
@@ -46,6 +47,7 @@ class Summary:
     links: tuple[str, ...]  # targets of relative links and `[[wiki]]` links, as written
     problems: tuple[Problem, ...]
     held: bool  # conflict markers: may not be committed
+    importance: float | None = None  # 0 to 1, of a fact that its own people or agents said; None for any other note
 
 
 def summarise(path: str, data: bytes, size: int) -> Summary:
@@ -81,6 +83,7 @@ def summarise(path: str, data: bytes, size: int) -> Summary:
         links=note_links.targets(body),
         problems=tuple(problems),
         held=held,
+        importance=_importance(fields),
     )
 
 
@@ -151,6 +154,16 @@ def note_type(fields: dict[str, Value]) -> str:
     nested = fields.get("metadata")
     found = fields.get("type") or (nested.get("type") if isinstance(nested, dict) else None)
     return found.strip() if isinstance(found, str) else ""
+
+
+def _importance(fields: dict[str, Value]) -> float | None:
+    """That of a fact. One from outside (`source: web`, `source: import`) has none: it may not come into a boot file."""
+    if note_type(fields) != "fact" or field_text(fields.get("source")).partition(":")[0] in OUTSIDE:
+        return None
+    try:
+        return min(1.0, max(0.0, float(field_text(fields.get("importance")) or 0.5)))
+    except ValueError:
+        return 0.5
 
 
 def _names(fields: dict[str, Value], title: str) -> tuple[str, ...]:

@@ -1,6 +1,6 @@
 """The tree as a look found it: rows of disk and HEAD, and what is pending between them."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -30,6 +30,7 @@ class View:
     allowed: frozenset[str] = frozenset()  # fingerprints of what looks like a credential and may be committed
     fresh: dict[str, bytes] = field(default_factory=dict)
     memo: dict[str, Any] = field(default_factory=dict)  # derived from rows in this process; see Snapshot.memo
+    accesses: Mapping[str, int] = field(default_factory=dict)  # path → how often recall gave it out
     leftovers: bool = False  # temporary files of a killed run of ours lie about
 
     def notes(self, tree: Tree, archived: bool = False) -> Iterator[Row]:

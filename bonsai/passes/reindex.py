@@ -6,15 +6,19 @@ from typing import NamedTuple
 
 from bonsai.config import Settings
 from bonsai.errors import Busy, NotFound
-from bonsai.notes import boot, index, layout
+from bonsai.facts.score import DAY, Rules, score
+from bonsai.notes import boot, index, layout, lifecycle
 from bonsai.notes.change import Row
 from bonsai.notes.index import DomainStat
 from bonsai.notes.layout import Kind, Tree
 from bonsai.notes.problem import problem
-from bonsai.notes.summary import Summary
+from bonsai.notes.summary import Summary, count_tokens
 from bonsai.notes.view import ARCHIVE_END, EVERYTHING, View
 from bonsai.ports import NoteStore
 
+HOT_SHARE = 0.4  # of the generated block: so much of it hot facts may take
+HOT_LINE = 160  # characters
+HOT_HEAD = "\n\n## Hot Facts\n"
 NOT_COMMITTED = "(not in git)"  # instead of the first line of a note that may not be committed
 Read = Callable[[str], bytes | None]
 
@@ -28,10 +32,15 @@ class Shape:
     folders: dict[str, dict[str, Row]] = field(default_factory=dict)  # domain → path → note right in it
     daily: set[str] = field(default_factory=set)
     also: set[str] = field(default_factory=set)  # notes outside the domains
+    facts: dict[str, Row] = field(default_factory=dict)  # those that may be hot
 
     def put(self, path: str, row: Row | None) -> None:
         """Let a note stand (`row`) or no longer stand (None) in its place."""
         domains = f"{self.tree.domains}/"
+        if row is not None and row.summary and row.summary.importance is not None:
+            self.facts[path] = row
+        else:
+            self.facts.pop(path, None)
         domain = layout.folder_of(path[len(domains) :]) if path.startswith(domains) else ""
         if domain:
             notes = self.folders.setdefault(domain, {})
@@ -41,6 +50,8 @@ class Shape:
                 notes.pop(path, None)
             if not notes:
                 del self.folders[domain]
+            return
+        if layout.is_of_user(path):  # what one user told is nothing for whoever reads the index
             return
         place = self.daily if layout.is_daily(path) else self.also
         if row is not None:
@@ -165,6 +176,8 @@ def render(
         out[path] = None
     top = [stats[domain] for domain in found.domains]
     budget = int(settings["index", "block_tokens"]) - boot.header_tokens(tree.memory)
+    hot = _hot(view, found, settings, now_iso, int(budget * HOT_SHARE))
+    budget -= count_tokens(hot) + 1
     root = index.root_index(
         top,
         daily=len(found.daily),
@@ -175,12 +188,38 @@ def render(
         previous=_text(read(tree.root_index)),
     )
     out[tree.root_index] = root.encode("utf-8", "replace")
-    out |= _boot(view, tree, root, read, now_iso)
+    out |= _boot(view, tree, root + hot, read, now_iso)
     out |= _state(found, top, read, now_iso, violations)
     if not tree.agent:
         ignore = f"{layout.MEMORY}/.gitignore"
         out[ignore] = _with_lines(read(ignore), rewrite)
     return {path: data for path, data in out.items() if data != read(path)}
+
+
+def _hot(view: View, found: Shape, settings: Settings, now_iso: str, budget: int) -> str:
+    """The facts whose score makes them hot, a line each, the best first, within a budget of tokens; "" for none.
+
+    Those of single users of a service are for their own conversations alone.
+    """
+    rules, now = Rules.of(settings), lifecycle.moment(now_iso)
+    ranked = []
+    for path, row in found.facts.items():
+        if path in found.private or layout.is_of_user(path) or not row.summary or now is None:
+            continue
+        weight, accesses = row.summary.importance or 0.0, view.accesses.get(path, 0)
+        if score(weight, 0, accesses, rules) < rules.hot:  # no age makes it hot: no date to be read
+            continue
+        since = lifecycle.moment(row.summary.dated)
+        value = score(weight, (now - since).total_seconds() / DAY if since else 0, accesses, rules)
+        if value >= rules.hot:
+            ranked.append((-value, path, row.summary.lead))
+    text = ""
+    for _, _, lead in sorted(ranked):
+        line = f"- {lead if len(lead) <= HOT_LINE else f'{lead[: HOT_LINE - 1].rstrip()}…'}\n"
+        if count_tokens(f"{HOT_HEAD}{text}{line}") > budget:
+            break
+        text += line
+    return f"{HOT_HEAD}{text}" if text else ""
 
 
 def is_complete(view: View, store: NoteStore, tree: Tree) -> bool:

@@ -26,6 +26,7 @@ class Wanted:
         domain: where it belongs; "" lets its words decide.
         key: same key = same note, updated. `scope`: the domain below which the key is looked for, "" is the whole tree.
         importance, confidence: 0 to 1; None: the usual one for a new note, the old one for a note that is updated.
+        folder: a folder of the tree instead of a domain (that of a user, `memory/users/ann`); its keys are its own.
         created: an ISO 8601 time for the note of an older thing, "" for now.
         keep_confident: an older value of higher confidence stays.
     """
@@ -42,6 +43,7 @@ class Wanted:
     id: str = ""
     created: str = ""
     scope: str = ""
+    folder: str = ""
     keep_confident: bool = False
 
 
@@ -72,14 +74,20 @@ def _one(
     for name, value in (("importance", wanted.importance), ("confidence", wanted.confidence)):
         if value is not None and not 0 <= value <= 1:
             raise Usage(f"an {name} of {value:g} is not between 0 and 1", hint=f"Give --{name} 0.5, or leave it out.")
-    domain = rename.domain_on_disk(view, tree, wanted.domain or classified(wanted.text))
+    if wanted.folder:
+        domain, folder = "", wanted.folder
+        if layout.path_fault(folder) or not folder.startswith(f"{tree.memory}/"):
+            raise BadData("is no folder of this memory", path=folder, hint="Name one below memory/.")
+    else:
+        domain = rename.domain_on_disk(view, tree, wanted.domain or classified(wanted.text))
+        folder = f"{tree.domains}/{domain}"
     metadata = wanted.metadata.joined(extract(wanted.text))
     if wanted.key:
-        path = _with_key(tree, known.get(wanted.key, []), domain, wanted)
+        path = _with_key(tree, known.get(wanted.key, []), folder, wanted)
         if path:
             return _updated(draft, path, wanted, metadata, now_iso, rules)
-    number = wanted.id or facts.fact_id(tree.agent, domain, wanted.text, wanted.key)
-    path = _new_path(draft, f"{tree.domains}/{domain}", wanted, number)
+    number = wanted.id or facts.fact_id(tree.agent, domain or folder, wanted.text, wanted.key)
+    path = _new_path(draft, folder, wanted, number)
     report = RememberReport(number, path, _tier(wanted.importance, rules), metadata, None, domain)
     if draft.get(path) is not None:
         report.new = False
@@ -96,12 +104,13 @@ def classified(text: str) -> str:
     return taxonomy.GENERAL if found == taxonomy.DATES else found
 
 
-def _with_key(tree: Tree, paths: Sequence[str], domain: str, wanted: Wanted) -> str:
-    """The note that has the key, "" where there is none; one in the domain itself comes first."""
-    scope = f"{tree.domains}/{taxonomy.domain_path(wanted.scope)}/" if wanted.scope else f"{tree.memory}/"
-    inside = [path for path in paths if path.startswith(scope)]
-    here = f"{tree.domains}/{domain}/"
-    return min(inside, key=lambda path: (not path.startswith(here), path), default="")
+def _with_key(tree: Tree, paths: Sequence[str], folder: str, wanted: Wanted) -> str:
+    """The note that has the key, "" where there is none; one in the folder itself comes first."""
+    scope = f"{tree.domains}/{taxonomy.domain_path(wanted.scope)}" if wanted.scope else wanted.folder
+    inside = [path for path in paths if path.startswith(f"{scope}/")] if scope else []
+    if not scope:
+        inside = [path for path in paths if not layout.is_of_user(path)]
+    return min(inside, key=lambda path: (layout.folder_of(path) != folder, path), default="")
 
 
 def _new_path(draft: Draft, folder: str, wanted: Wanted, number: str) -> str:
