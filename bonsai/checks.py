@@ -1,12 +1,13 @@
 """The verbs that look whether all is as it should be: doctor and verify. Only `doctor --fix` changes anything."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import nullcontext, suppress
 
 from bonsai.adapters import git_repair, secret_audit
 from bonsai.adapters.files import ensure_private
 from bonsai.errors import BonsaiError
 from bonsai.notes import layout
+from bonsai.notes.change import PathTime
 from bonsai.notes.view import COMMITTED
 from bonsai.passes import allow, doctor
 from bonsai.passes.reports import CommitReport, DoctorReport, StatusReport
@@ -44,6 +45,15 @@ class Checks(Place):
                 audit=secret_audit.audit if secrets else None,
                 allowed=allow.allowed(self._store),
             )
+
+    def _head_time(self, times: Mapping[str, PathTime]) -> str:
+        """When the commit of HEAD says that it was made, asked only where some commit is from the future; else ""."""
+        now = self.now().timestamp()
+        with suppress(BonsaiError):
+            if any(item.changed > now for item in times.values()):
+                head = self._history.head()
+                return self._history.commits([head])[head].time
+        return ""
 
     def _mend(self) -> tuple[list[str], list[str]]:
         """Repair the repository; where the branch had to go back, what stands on disk is committed on top."""

@@ -215,13 +215,14 @@ class Workspace(Tiers, Finding, Forgetting, Checks, Devices):
                 problems.append(
                     problem("unsigned", "", f"commits are not signed ({self._history.unsigned}): unlock your key")
                 )
+            times = run.times()
             daemon, wait = self.daemon(), status.waiting(found.rows, time.time())
             problems += status.of_daemon(daemon, wait)
             facts = status.Facts(
                 view=view,
                 tree=self.tree,
                 state=state,
-                times=run.times(),
+                times=times,
                 problems=problems,
                 stale=stale,
                 vanished=pending.vanished(view, float(self.settings["commit", "max_deleted"])),
@@ -230,6 +231,7 @@ class Workspace(Tiers, Finding, Forgetting, Checks, Devices):
                 staging=self._store.exists(self.tree.at(STAGING)),
                 boot=self._boot(),
                 last_reindex=run.last_reindex or str(self._json(self.tree.at("_meta.json")).get("last_reindex") or ""),
+                head_time=self._head_time(times),
                 notes=numbers.notes,
                 domains=numbers.domains,
                 tokens=numbers.tokens,

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from bonsai.config import Settings
 from bonsai.notes import ages, boot, layout, lifecycle
@@ -14,6 +14,7 @@ from bonsai.notes.view import View
 from bonsai.passes.reports import Daemon, DaemonReport, Health, StatusReport
 from bonsai.ports import RepoState
 
+AHEAD = timedelta(days=1)  # zones and small corrections are no wrong clock
 HEALTH: dict[Severity, Health] = {"info": "HEALTHY", "warning": "WARNING", "critical": "CRITICAL"}
 
 
@@ -33,6 +34,7 @@ class Facts:
     staging: bool
     boot: bytes
     last_reindex: str
+    head_time: str  # ISO 8601, "" for none
     notes: int
     domains: int
     tokens: int
@@ -47,6 +49,7 @@ def status(facts: Facts, settings: Settings, now: datetime) -> StatusReport:
     found = list(facts.problems)
     found += _git(facts)
     found += _index(facts, settings, now)
+    found += _clock(facts, now)
     found += _general(old, days, int(settings["general", "critical"]))
     found += _archives(archives)
     found += [
@@ -113,6 +116,21 @@ def _index(facts: Facts, settings: Settings, now: datetime) -> list[Problem]:
     count = f"{len(facts.stale)} generated file{'' if len(facts.stale) == 1 else 's'}"
     words = f"{count} behind the notes: run `bonsai reindex`"
     return [problem("stale-index", facts.stale[0], words)]
+
+
+def _clock(facts: Facts, now: datetime) -> list[Problem]:
+    """Ages and grace periods count from these moments: one that has not come yet means that a clock is wrong, or was."""
+    moments = (
+        (facts.head_time, "the last commit", "bonsai commit"),
+        (facts.last_reindex, "the last reindex", "bonsai reindex"),
+    )
+    found = []
+    for text, what, cure in moments:
+        when = lifecycle.moment(text)
+        if when is not None and when - now > AHEAD:
+            words = f"{what} is dated {text}, which is still to come: correct the clock, then run `{cure}`"
+            found.append(problem("clock", "", words))
+    return found
 
 
 def _general(old: Sequence[tuple[Row, int]], days: int, critical: int) -> list[Problem]:

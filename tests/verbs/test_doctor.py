@@ -79,3 +79,18 @@ def test_a_run_that_was_cut_short_is_cleared_up(garden: Sandbox) -> None:
     assert checks(garden)["last run"] is False
     assert garden.ws.doctor(fix=True).fixed
     assert checks(garden)["last run"]
+
+
+def test_a_clock_that_was_wrong_is_told_until_the_next_commit(garden: Sandbox, at) -> None:
+    at("2036-03-15T08:15:00Z")
+    garden.write(f"{GENERAL}/a.md", "# A\n")
+    garden.ws.commit()
+    at("2026-03-15T08:15:00Z")
+    found = garden.problems("clock")
+    assert [item.severity for item in found] == ["warning"] * 2
+    assert ["bonsai commit" in item.message or "bonsai reindex" in item.message for item in found] == [True, True]
+    garden.write(f"{GENERAL}/a.md", "# B\n")
+    garden.ws.commit()
+    assert garden.problems("clock") == []
+    at("2026-03-14T20:15:00Z")
+    assert garden.problems("clock") == [], "less than a day may be a zone"
