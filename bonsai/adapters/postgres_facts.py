@@ -1,0 +1,124 @@
+"""FactStore in PostgreSQL: for services with many users."""
+
+from collections.abc import Sequence
+from datetime import UTC
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+from bonsai.adapters.postgres import Postgres
+from bonsai.conversation.armour import armour, bare
+from bonsai.conversation.fact import Fact, Told, folded
+
+if TYPE_CHECKING:
+    from psycopg import Connection
+
+_COLUMNS = "user_id, fact_key, fact_value, confidence, version, updated_at, turn"
+#: The rules of `fact.replaces`, where two writers meet at the row itself.
+_PUT = f"""
+    INSERT INTO semantic_facts AS old (id, user_id, fact_key, fact_value, confidence, updated_at, turn, folded)
+    VALUES (%(id)s, %(user)s, %(key)s, %(value)s, %(confidence)s, clock_timestamp(), %(turn)s, %(folded)s)
+    ON CONFLICT (user_id, fact_key) DO UPDATE SET
+        fact_value = EXCLUDED.fact_value, confidence = EXCLUDED.confidence, updated_at = clock_timestamp(),
+        turn = EXCLUDED.turn, folded = EXCLUDED.folded, version = coalesce(old.version, 1) + 1
+    WHERE old.turn <> EXCLUDED.turn
+        AND (%(since)s::timestamptz IS NULL OR old.updated_at <= %(since)s::timestamptz)
+        AND NOT (%(keep)s AND coalesce(old.confidence, 0.8) > EXCLUDED.confidence)
+    RETURNING {_COLUMNS}
+"""
+_KEEP = f"INSERT INTO fact_versions ({_COLUMNS}) VALUES (%s, %s, %s, %s, %s, %s, %s) ON CONFLICT DO NOTHING"
+_ONCE = "once:"  # how the turn of a fact begins that no turn told
+_FOLDED = r"coalesce(folded, lower(fact_key || E'\n' || fact_value))"
+
+
+class PostgresFacts:
+    """The FactStore in the tables of `postgres.MIGRATIONS`."""
+
+    def __init__(self, database: Postgres) -> None:
+        self._database = database
+
+    def put(self, user: str, facts: Sequence[Told], *, turn: str = "", since: str | None = None) -> list[Fact]:
+        """See FactStore."""
+        turn = turn or f"{_ONCE}{uuid4()}"  # so that a transaction which is done again after a broken connection is not
+        facts = list(facts)
+
+        def work(db: "Connection[Any]") -> list[Fact]:
+            # In the order of the keys: two writers of the same facts never wait for each other in a circle.
+            order = sorted(range(len(facts)), key=lambda number: facts[number].key)
+            done = {number: self._put(db, user, facts[number], turn, since) for number in order}
+            return [done[number] for number in range(len(facts))]
+
+        return self._database.run(work)
+
+    def _put(self, db: "Connection[Any]", user: str, new: Told, turn: str, since: str | None) -> Fact:
+        row = db.execute(
+            _PUT,
+            {
+                "id": uuid4(),
+                "user": armour(user),
+                "key": armour(new.key),
+                "value": armour(new.value),
+                "confidence": new.confidence,
+                "turn": armour(turn),
+                "folded": armour(folded(new.key, new.value)),
+                "since": since,
+                "keep": new.keep_confident,
+            },
+        ).fetchone()
+        if row is not None:
+            db.execute(_KEEP, row)
+            return self._fact(row)
+        found = self._get(db, user, new.key)
+        assert found is not None  # it was in the way
+        return found
+
+    def get(self, user: str, key: str) -> Fact | None:
+        """See FactStore."""
+        return self._database.run(lambda db: self._get(db, user, key))
+
+    def _get(self, db: "Connection[Any]", user: str, key: str) -> Fact | None:
+        query = f"SELECT {_COLUMNS} FROM semantic_facts WHERE user_id = %s AND fact_key = %s"
+        row = db.execute(query, (armour(user), armour(key))).fetchone()
+        return self._fact(row) if row else None
+
+    def newest(self, user: str, limit: int = 20) -> list[Fact]:
+        """See FactStore."""
+        where = "FROM semantic_facts WHERE user_id = %s ORDER BY updated_at DESC, fact_key LIMIT %s"
+        return self._query(f"SELECT {_COLUMNS} {where}", (armour(user), max(limit, 0)))
+
+    def search(self, user: str, query: str, limit: int = 10) -> list[Fact]:
+        """See FactStore."""
+        where = (
+            f"FROM semantic_facts WHERE user_id = %s AND strpos({_FOLDED}, %s) > 0"
+            " ORDER BY updated_at DESC, fact_key LIMIT %s"
+        )
+        values = (armour(user), armour(query.casefold()), max(limit, 0))
+        return self._query(f"SELECT {_COLUMNS} {where}", values)
+
+    def history(self, user: str, key: str) -> list[Fact]:
+        """See FactStore."""
+        where = "FROM fact_versions WHERE user_id = %s AND fact_key = %s ORDER BY version DESC"
+        return self._query(f"SELECT {_COLUMNS} {where}", (armour(user), armour(key)))
+
+    def close(self) -> None:
+        """Release the connections."""
+        self._database.close()
+
+    def _query(self, query: str, values: Sequence[Any]) -> list[Fact]:
+        rows = self._database.run(lambda db: db.execute(query, values).fetchall())
+        return [self._fact(row) for row in rows]
+
+    def _fact(self, row: Sequence[Any]) -> Fact:
+        user, key, value, confidence, version, updated, turn = row
+        sure = 0.8 if confidence is None else float(confidence)
+        time = updated.astimezone(UTC).isoformat()
+        told_by = "" if turn.startswith(_ONCE) else bare(turn)
+        return Fact(
+            bare(user),
+            bare(key),
+            bare(value),
+            sure,
+            int(version or 1),
+            time,
+            told_by,
+            f"postgres {self._database.place}",
+        )

@@ -1,0 +1,103 @@
+"""MessageLog in PostgreSQL: for many processes on many machines."""
+
+import json
+from collections.abc import Sequence
+from datetime import UTC
+from typing import TYPE_CHECKING, Any
+
+from bonsai.adapters.postgres import Postgres
+from bonsai.conversation.armour import armour, armour_json, bare, bare_json
+from bonsai.conversation.ports import Appended
+from bonsai.conversation.turn import Event, Message
+
+if TYPE_CHECKING:
+    from psycopg import Connection
+
+_COLUMNS = "id::text, thread_id, role, content, user_id, intent, metadata, created_at, seq"
+_INSERT = """
+    INSERT INTO messages (id, thread_id, role, content, user_id, intent, metadata, created_at)
+    VALUES (%s, %s, %s, %s, %s, %s, %s, clock_timestamp()) ON CONFLICT (id) DO NOTHING
+"""
+_EVENT = """
+    INSERT INTO events (id, user_id, ts, type, payload, payload_hash) VALUES (%s, %s, clock_timestamp(), %s, %s, %s)
+    ON CONFLICT DO NOTHING
+"""
+_EVENTS = """
+    SELECT type, payload, ts FROM events WHERE user_id = %(user)s AND (%(type)s = '' OR type = %(type)s)
+    ORDER BY ts DESC, id LIMIT %(limit)s
+"""
+
+
+class PostgresLog:
+    """The MessageLog in the tables of `postgres.MIGRATIONS`."""
+
+    def __init__(self, database: Postgres) -> None:
+        self._database = database
+
+    def append(self, messages: Sequence[Message]) -> Appended:
+        """See MessageLog."""
+
+        def work(db: "Connection[Any]") -> Appended:
+            for thread in sorted({item.thread for item in messages}):
+                # Whoever is first in the log is also seen first: a reader who goes on from the last place that he
+                # saw would else miss what another writer commits late.
+                db.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 7))", (armour(thread),))
+            added = sum(db.execute(_INSERT, _row(item)).rowcount for item in messages)
+            query = f"SELECT {_COLUMNS} FROM messages WHERE id = ANY(%s::uuid[])"
+            held = {row[0]: _message(row) for row in db.execute(query, ([item.id for item in messages],))}
+            return Appended([held[item.id] for item in messages], added)
+
+        return self._database.run(work)
+
+    def read(self, thread: str, limit: int = 50, before: int = 0) -> list[Message]:
+        """See MessageLog."""
+        query = f"SELECT {_COLUMNS} FROM messages WHERE thread_id = %s AND seq < %s ORDER BY seq DESC LIMIT %s"
+        values = (armour(thread), before or 2**62, max(limit, 0))
+        rows = self._database.run(lambda db: db.execute(query, values).fetchall())
+        return [_message(row) for row in reversed(rows)]
+
+    def record(self, event: Event) -> bool:
+        """See MessageLog."""
+        names = armour(event.user), armour(event.type), _json(event.payload)
+        row = (event.id, names[0], names[1], names[2], event.hash)
+        # A repetition after a lost connection may find the event that its first attempt stored. It is stored, and
+        # once; that it is then called a known one is the smaller lie.
+        return self._database.run(lambda db: db.execute(_EVENT, row).rowcount == 1)
+
+    def events(self, user: str, type: str = "", limit: int = 50) -> list[Event]:
+        """See MessageLog."""
+        values = {"user": armour(user), "type": armour(type), "limit": max(limit, 0)}
+        rows = self._database.run(lambda db: db.execute(_EVENTS, values).fetchall())
+        return [Event(user, bare(kind), bare_json(payload), _iso(time)) for kind, payload, time in rows]
+
+    def close(self) -> None:
+        """Release the connections."""
+        self._database.close()
+
+
+def _row(item: Message) -> tuple[Any, ...]:
+    texts = map(armour, (item.thread, item.role, item.content, item.user))
+    return (item.id, *texts, armour(item.intent) or None, None if item.metadata is None else _json(item.metadata))
+
+
+def _json(value: Any) -> str:
+    return json.dumps(armour_json(value), allow_nan=False)
+
+
+def _iso(time: Any) -> str:
+    return str(time.astimezone(UTC).isoformat())
+
+
+def _message(row: Sequence[Any]) -> Message:
+    number, thread, role, content, user, intent, metadata, time, seq = row
+    return Message(
+        id=number,
+        thread=bare(thread),
+        role=bare(role),
+        content=bare(content),
+        user=bare(user),
+        intent=bare(intent or ""),
+        metadata=None if metadata is None else bare_json(metadata),
+        time=_iso(time),
+        seq=seq,
+    )

@@ -1,0 +1,121 @@
+"""Buffer in Redis: what was said just now, for many processes on many machines. The door to redis."""
+
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from bonsai.conversation.armour import armour, bare
+from bonsai.conversation.kept import packed, spelled, unpacked
+from bonsai.conversation.ports import BUFFER, Key
+from bonsai.conversation.turn import Message
+from bonsai.errors import Misconfigured, Unavailable
+
+if TYPE_CHECKING:
+    from redis import Redis
+
+WAIT = 0.5  # seconds for an answer: an agent must not stand still for what it can do without
+REST = 2.0  # seconds in which a cache that did not answer is not asked again
+
+
+class RedisBuffer:
+    """The Buffer at a `redis://` or `rediss://` address. Times end by the clock of the server.
+
+    Args:
+        url: its password is never shown.
+        namespace: what the names of all keys begin with; two services that share a server take two.
+
+    Raises:
+        Misconfigured: an address that is none, or redis is not installed.
+    """
+
+    def __init__(self, url: str, namespace: str = "bonsai") -> None:
+        self._namespace = namespace
+        self._redis, self.place = _client(url)
+        self._lock, self._ask_at = threading.Lock(), 0.0
+
+    def push(self, thread: str, messages: Sequence[Message], ttl: int) -> None:
+        """See Buffer. Ordered by the place in the log: two writers, or a late retry, mix nothing up."""
+        name = self._name(("buffer", thread))
+        with self._asked(), self._redis.pipeline(transaction=True) as pipe:
+            pipe.zadd(name, {packed(item): item.seq for item in messages})
+            pipe.zremrangebyrank(name, 0, -BUFFER - 1)
+            pipe.expire(name, ttl)
+            pipe.execute()
+
+    def recent(self, thread: str) -> list[Message]:
+        """See Buffer."""
+        with self._asked():
+            found: Any = self._redis.zrange(self._name(("buffer", thread)), 0, -1)
+        return [unpacked(item.decode(), thread) for item in found]
+
+    def put(self, key: Key, value: str, ttl: int) -> None:
+        """See Buffer."""
+        with self._asked():
+            self._redis.set(self._name(key), armour(value).encode(), ex=ttl)
+
+    def get(self, key: Key) -> str | None:
+        """See Buffer."""
+        with self._asked():
+            found: Any = self._redis.get(self._name(key))
+        return None if found is None else bare(found.decode())
+
+    def take(self, key: Key) -> str | None:
+        """See Buffer."""
+        with self._asked():
+            found: Any = self._redis.getdel(self._name(key))
+        return None if found is None else bare(found.decode())
+
+    def drop(self, keys: Sequence[Key]) -> None:
+        """See Buffer."""
+        if keys:
+            with self._asked():
+                self._redis.delete(*map(self._name, keys))
+
+    def close(self) -> None:
+        """Release connections."""
+        self._redis.close()
+
+    def _name(self, key: Key) -> str:
+        return f"{self._namespace}:{spelled(key)}"
+
+    @contextmanager
+    def _asked(self) -> Iterator[None]:
+        """Whatever Redis says becomes Unavailable; then it has a rest, so that an outage costs half a second once."""
+        from redis.exceptions import RedisError
+
+        with self._lock:
+            resting = time.monotonic() < self._ask_at
+        if resting:
+            raise self._down("does not answer")
+        try:
+            yield
+        except (RedisError, OSError, UnicodeDecodeError, ValueError) as error:
+            with self._lock:
+                self._ask_at = time.monotonic() + REST
+            raise self._down(f"does not answer ({type(error).__name__})") from error
+
+    def _down(self, what: str) -> Unavailable:
+        return Unavailable(f"the cache {what}", path=self.place, hint="Start Redis, or correct REDIS_URL.")
+
+
+def _client(url: str) -> "tuple[Redis, str]":
+    """A client that connects when it is first used, and the address without its password."""
+    try:
+        from redis import Redis
+        from redis.backoff import ConstantBackoff
+        from redis.retry import Retry
+    except ImportError as error:
+        hint = "pip install 'bonsai-memory[redis]'"
+        raise Misconfigured("REDIS_URL is set, and redis is not installed", hint=hint) from error
+    try:
+        # One more try, on a new connection: after a restart of the server every pooled one is dead.
+        client = Redis.from_url(
+            url, socket_timeout=WAIT, socket_connect_timeout=WAIT, retry=Retry(ConstantBackoff(0.02), 1)
+        )
+    except ValueError as error:  # its text would show the password
+        hint = "Write it like redis://HOST:6379/0."
+        raise Misconfigured("REDIS_URL is no address of a Redis server", hint=hint) from error
+    settings = client.connection_pool.connection_kwargs
+    return client, f"{settings.get('host') or settings.get('path', 'redis')}:{settings.get('port', '')}".rstrip(":")

@@ -1,0 +1,100 @@
+"""FactStore in a SQLite file, and the tables that it and the message log have in it."""
+
+import sqlite3
+from collections.abc import Callable, Sequence
+from dataclasses import astuple
+from datetime import datetime
+from typing import Any
+
+from bonsai.adapters.sqlite_store import SqliteStore
+from bonsai.conversation.armour import armour, bare
+from bonsai.conversation.fact import Fact, Told, folded, replaces
+
+#: The tables of the conversation, each with its columns as the system that it goes back to has them, and ours.
+MIGRATIONS = [
+    [
+        "CREATE TABLE messages (seq INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE,"
+        " thread_id TEXT NOT NULL, role TEXT NOT NULL, content TEXT NOT NULL, intent TEXT, metadata TEXT,"
+        " created_at TEXT NOT NULL, user_id TEXT NOT NULL DEFAULT '')",
+        "CREATE INDEX idx_messages_thread ON messages (thread_id, seq)",
+        "CREATE TABLE events (seq INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, user_id TEXT NOT NULL,"
+        " ts TEXT NOT NULL, type TEXT NOT NULL, payload TEXT, payload_hash TEXT,"
+        " UNIQUE (user_id, type, payload_hash))",
+        "CREATE INDEX idx_events_user ON events (user_id, seq)",
+        "CREATE TABLE semantic_facts (user_id TEXT NOT NULL, fact_key TEXT NOT NULL, fact_value TEXT NOT NULL,"
+        " confidence REAL NOT NULL DEFAULT 0.8, version INTEGER NOT NULL DEFAULT 1, updated_at TEXT NOT NULL,"
+        " turn TEXT NOT NULL DEFAULT '', folded TEXT NOT NULL, PRIMARY KEY (user_id, fact_key))",
+        "CREATE INDEX idx_facts_user ON semantic_facts (user_id, updated_at DESC)",
+        "CREATE TABLE fact_versions (user_id TEXT NOT NULL, fact_key TEXT NOT NULL, version INTEGER NOT NULL,"
+        " fact_value TEXT NOT NULL, confidence REAL NOT NULL, updated_at TEXT NOT NULL, turn TEXT NOT NULL,"
+        " PRIMARY KEY (user_id, fact_key, version))",
+    ],
+]
+_COLUMNS = "user_id, fact_key, fact_value, confidence, version, updated_at, turn"
+
+
+class SqliteFacts:
+    """The FactStore in the tables of MIGRATIONS."""
+
+    def __init__(self, file: SqliteStore, clock: Callable[[], datetime]) -> None:
+        self._file, self._clock = file, clock
+
+    def put(self, user: str, facts: Sequence[Told], *, turn: str = "", since: str | None = None) -> list[Fact]:
+        """See FactStore."""
+        with self._file.writing() as db:
+            now = self._clock().isoformat()
+            return [self._put(db, user, new, now, turn, since) for new in facts]
+
+    def _put(self, db: sqlite3.Connection, user: str, new: Told, now: str, turn: str, since: str | None) -> Fact:
+        old = self._get(db, user, new.key)
+        if old is not None and not replaces(new, old, turn, since):
+            return old
+        version = old.version + 1 if old else 1
+        fact = Fact(user, new.key, new.value, new.confidence, version, now, turn, self._file.name)
+        row = tuple(armour(value) if isinstance(value, str) else value for value in astuple(fact)[:7])
+        db.execute(
+            f"REPLACE INTO semantic_facts ({_COLUMNS}, folded) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            (*row, armour(folded(new.key, new.value))),
+        )
+        db.execute(f"INSERT INTO fact_versions ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)", row)
+        return fact
+
+    def get(self, user: str, key: str) -> Fact | None:
+        """See FactStore."""
+        with self._file.reading() as db:
+            return self._get(db, user, key)
+
+    def _get(self, db: sqlite3.Connection, user: str, key: str) -> Fact | None:
+        query = f"SELECT {_COLUMNS} FROM semantic_facts WHERE user_id = ? AND fact_key = ?"
+        row = db.execute(query, (armour(user), armour(key))).fetchone()
+        return self._fact(row) if row else None
+
+    def newest(self, user: str, limit: int = 20) -> list[Fact]:
+        """See FactStore."""
+        where = "FROM semantic_facts WHERE user_id = ? ORDER BY updated_at DESC, fact_key LIMIT ?"
+        return self._query(f"SELECT {_COLUMNS} {where}", (armour(user), max(limit, 0)))
+
+    def search(self, user: str, query: str, limit: int = 10) -> list[Fact]:
+        """See FactStore."""
+        where = (
+            "FROM semantic_facts WHERE user_id = ? AND instr(folded, ?) > 0 ORDER BY updated_at DESC, fact_key LIMIT ?"
+        )
+        values = (armour(user), armour(query.casefold()), max(limit, 0))
+        return self._query(f"SELECT {_COLUMNS} {where}", values)
+
+    def history(self, user: str, key: str) -> list[Fact]:
+        """See FactStore."""
+        where = "FROM fact_versions WHERE user_id = ? AND fact_key = ? ORDER BY version DESC"
+        return self._query(f"SELECT {_COLUMNS} {where}", (armour(user), armour(key)))
+
+    def close(self) -> None:
+        """Release the file."""
+        self._file.close()
+
+    def _query(self, query: str, values: Sequence[Any]) -> list[Fact]:
+        with self._file.reading() as db:
+            return [self._fact(row) for row in db.execute(query, values)]
+
+    def _fact(self, row: Sequence[Any]) -> Fact:
+        user, key, value, confidence, version, updated, turn = row
+        return Fact(bare(user), bare(key), bare(value), confidence, version, updated, bare(turn), self._file.name)

@@ -1,0 +1,86 @@
+"""MessageLog in a SQLite file: the default, for one machine."""
+
+import json
+import sqlite3
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from typing import Any
+
+from bonsai.adapters.sqlite_store import SqliteStore
+from bonsai.conversation.armour import armour, armour_json, bare, bare_json
+from bonsai.conversation.ports import Appended
+from bonsai.conversation.turn import Event, Message
+
+_COLUMNS = "id, thread_id, role, content, user_id, intent, metadata, created_at, seq"
+
+
+class SqliteLog:
+    """The MessageLog in the tables of `sqlite_facts.MIGRATIONS`."""
+
+    def __init__(self, file: SqliteStore, clock: Callable[[], datetime]) -> None:
+        self._file, self._clock = file, clock
+
+    def append(self, messages: Sequence[Message]) -> Appended:
+        """See MessageLog."""
+        with self._file.writing() as db:
+            time = self._clock().isoformat()  # once it is our turn, so that times go the way of the order
+            added = sum(_insert(db, item, time) for item in messages)
+            query = f"SELECT {_COLUMNS} FROM messages WHERE id = ?"
+            return Appended([_message(db.execute(query, (item.id,)).fetchone()) for item in messages], added)
+
+    def read(self, thread: str, limit: int = 50, before: int = 0) -> list[Message]:
+        """See MessageLog."""
+        query = f"SELECT {_COLUMNS} FROM messages WHERE thread_id = ? AND seq < ? ORDER BY seq DESC LIMIT ?"
+        with self._file.reading() as db:
+            rows = db.execute(query, (armour(thread), before or 2**62, max(limit, 0))).fetchall()
+        return [_message(row) for row in reversed(rows)]
+
+    def record(self, event: Event) -> bool:
+        """See MessageLog."""
+        query = "INSERT OR IGNORE INTO events (id, user_id, ts, type, payload, payload_hash) VALUES (?, ?, ?, ?, ?, ?)"
+        names = armour(event.user), self._clock().isoformat(), armour(event.type)
+        with self._file.writing() as db:
+            return db.execute(query, (event.id, *names, _json(event.payload), event.hash)).rowcount == 1
+
+    def events(self, user: str, type: str = "", limit: int = 50) -> list[Event]:
+        """See MessageLog."""
+        query = (
+            "SELECT type, payload, ts FROM events WHERE user_id = ?1 AND (?2 = '' OR type = ?2)"
+            " ORDER BY seq DESC LIMIT ?3"
+        )
+        with self._file.reading() as db:
+            rows = db.execute(query, (armour(user), armour(type), max(limit, 0))).fetchall()
+        return [Event(user, bare(kind), bare_json(json.loads(payload)), time) for kind, payload, time in rows]
+
+    def close(self) -> None:
+        """Release the file."""
+        self._file.close()
+
+
+def _insert(db: sqlite3.Connection, item: Message, time: str) -> bool:
+    query = (
+        "INSERT OR IGNORE INTO messages (id, thread_id, role, content, user_id, intent, metadata, created_at)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+    )
+    texts = map(armour, (item.id, item.thread, item.role, item.content, item.user))
+    metadata = None if item.metadata is None else _json(item.metadata)
+    return db.execute(query, (*texts, armour(item.intent) or None, metadata, time)).rowcount == 1
+
+
+def _json(value: Any) -> str:
+    return json.dumps(armour_json(value), allow_nan=False)
+
+
+def _message(row: Sequence[Any]) -> Message:
+    number, thread, role, content, user, intent, metadata, time, seq = row
+    return Message(
+        id=number,
+        thread=bare(thread),
+        role=bare(role),
+        content=bare(content),
+        user=bare(user),
+        intent=bare(intent or ""),
+        metadata=None if metadata is None else bare_json(json.loads(metadata)),
+        time=time,
+        seq=seq,
+    )

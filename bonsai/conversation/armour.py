@@ -1,0 +1,38 @@
+"""Text as every store can keep it: a NUL or half a surrogate pair is refused by databases, and is data all the same."""
+
+import re
+from typing import Any
+
+_MARK = "\ufdd0"  # a code point that stands for no character, in any script, for ever
+_ODD = re.compile(f"[\x00{_MARK}\ud800-\udfff]")
+_WORN = re.compile(f"{_MARK}([0-9a-f]{{4}})")
+
+
+def armour(text: str) -> str:
+    """The text without what PostgreSQL, SQLite or UTF-8 refuse; `bare` gives it back."""
+    return _ODD.sub(lambda found: f"{_MARK}{ord(found[0]):04x}", text)
+
+
+def bare(text: str) -> str:
+    """What `armour` was given."""
+    return _WORN.sub(lambda found: chr(int(found[1], 16)), text)
+
+
+def armour_json(value: Any) -> Any:
+    """`armour` for every text in a JSON value, keys too."""
+    return _each(value, armour)
+
+
+def bare_json(value: Any) -> Any:
+    """`bare` for every text in a JSON value."""
+    return _each(value, bare)
+
+
+def _each(value: Any, change: Any) -> Any:
+    if isinstance(value, str):
+        return change(value)
+    if isinstance(value, dict):
+        return {change(key): _each(item, change) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_each(item, change) for item in value]
+    return value

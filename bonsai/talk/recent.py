@@ -1,0 +1,157 @@
+"""Short-term memory that never fails: what cannot be kept is lost, and that is said once an outage."""
+
+import json
+import threading
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, NamedTuple, TypeVar
+from uuid import uuid4
+
+from bonsai.conversation.ports import Buffer, Key
+from bonsai.conversation.turn import Message, json_text, need_name, need_text
+from bonsai.errors import Unavailable
+
+T = TypeVar("T")
+DAY = 86_400
+BUFFER_TTL = SUMMARY_TTL = 3 * DAY  # seconds
+SCRATCH_TTL = 2 * 3600
+FOLLOW_UP_TTL = 600
+CACHE_TTL = EMBEDDING_TTL = DAY
+PERSON_TTL = 300
+STAMP_TTL = 7 * DAY  # longer than any computation may be cached
+
+
+class Cached(NamedTuple):
+    """What a cache knows of a computation: `stamp` says of which state of its facts a new result would be."""
+
+    found: bool
+    value: Any
+    stamp: str
+
+
+class Recent:
+    """A Buffer whose outages are no errors. `told` takes the one sentence about each of them."""
+
+    def __init__(self, buffer: Buffer, told: Callable[[str], None]) -> None:
+        self._buffer, self._told = buffer, told
+        self._lock = threading.Lock()
+        self._down = False
+        self._owed: dict[Key, None] = {}  # facts that were told while the cache could not hear of it
+
+    # -- what was said ---------------------------------------------------------------------------------
+
+    def push(self, thread: str, messages: Sequence[Message]) -> None:
+        """Put messages, with their place in the log, into the buffer of a thread."""
+        self._try(lambda: self._buffer.push(thread, messages, BUFFER_TTL), None)
+
+    def messages(self, thread: str) -> list[Message]:
+        """The last messages, oldest first."""
+        return self._try(lambda: self._buffer.recent(thread), [])
+
+    def set_summary(self, thread: str, text: str, ttl: int = SUMMARY_TTL) -> None:
+        """Keep the rolling summary of a thread."""
+        self._put(("summary", need_name("thread", thread)), need_text("summary", text), ttl)
+
+    def summary(self, thread: str) -> str:
+        """The rolling summary, "" where there is none."""
+        return self._get(("summary", thread)) or ""
+
+    def set_scratch(self, run: str, key: str, value: str, ttl: int = SCRATCH_TTL) -> None:
+        """Keep an intermediate result of a run."""
+        self._put(("scratch", need_name("run", run), need_name("key", key)), need_text("value", value), ttl)
+
+    def scratch(self, run: str, key: str) -> str | None:
+        """The intermediate result."""
+        return self._get(("scratch", run, key))
+
+    # -- what was asked --------------------------------------------------------------------------------
+
+    def set_follow_up(self, thread: str, context: Any, ttl: int = FOLLOW_UP_TTL) -> None:
+        """Keep what was asked in a thread until the answer comes."""
+        self._put(("follow_up", need_name("thread", thread)), json_text(context), ttl)
+
+    def follow_up(self, thread: str) -> Any:
+        """What was asked; it stays."""
+        return _loaded(self._get(("follow_up", thread)))
+
+    def take_follow_up(self, thread: str) -> Any:
+        """What was asked; of all who ask for it, one gets it."""
+        return _loaded(self._try(lambda: self._buffer.take(("follow_up", thread)), None))
+
+    # -- what was computed -----------------------------------------------------------------------------
+
+    def cached(self, name: str, user: str, keys: Sequence[str]) -> Cached:
+        """A computation, where it is there and no fact that it depends on has been told since.
+
+        Args:
+            user: whose facts it depends on, "" for none.
+            keys: of these facts of the user alone; without any, of all.
+        """
+        if self._owed:
+            self._settle()
+        stamp = self._stamp(user, keys)
+        held = _loaded(self._get(("cache", name)))
+        if isinstance(held, dict) and held.get("stamp") == stamp and not self._owed:
+            return Cached(True, held.get("value"), stamp)
+        return Cached(False, None, stamp)
+
+    def keep(self, name: str, value: Any, stamp: str, ttl: int = CACHE_TTL) -> None:
+        """Cache a computation that began when `cached` gave this stamp."""
+        text = json_text({"stamp": stamp, "value": value})
+        self._put(("cache", need_name("name", name)), text, min(ttl, STAMP_TTL))
+
+    def forget(self, name: str) -> None:
+        """Let a computation be made again."""
+        self._try(lambda: self._buffer.drop([("cache", name)]), None)
+
+    def changed(self, user: str, keys: Sequence[str]) -> None:
+        """Facts of a user have been told: what depends on them is of yesterday."""
+        with self._lock:
+            self._owed.update(dict.fromkeys([("stamp", user), *(("stamp", user, key) for key in keys)]))
+        self._settle()
+
+    def close(self) -> None:
+        """Release the buffer."""
+        self._buffer.close()
+
+    # -- inside ----------------------------------------------------------------------------------------
+
+    def _settle(self) -> None:
+        with self._lock:
+            owed = list(self._owed)
+        for key in owed:
+            if self._try(partial(self._stamped, key), False):
+                with self._lock:
+                    self._owed.pop(key, None)
+
+    def _stamped(self, key: Key) -> bool:
+        self._buffer.put(key, uuid4().hex, STAMP_TTL)
+        return True
+
+    def _stamp(self, user: str, keys: Sequence[str]) -> str:
+        if not user and not keys:
+            return ""
+        wanted: list[Key] = [("stamp", user, key) for key in keys] or [("stamp", user)]
+        return "|".join(self._get(key) or "" for key in wanted)
+
+    def _put(self, key: Key, value: str, ttl: int) -> None:
+        self._try(lambda: self._buffer.put(key, value, ttl), None)
+
+    def _get(self, key: Key) -> str | None:
+        return self._try(lambda: self._buffer.get(key), None)
+
+    def _try(self, ask: Callable[[], T], otherwise: T) -> T:
+        try:
+            answer = ask()
+        except Unavailable as error:
+            with self._lock:
+                first, self._down = not self._down, True
+            if first:
+                self._told(f"{error}; until it is back, what was said last, summaries and follow-ups are not kept")
+            return otherwise
+        self._down = False
+        return answer
+
+
+def _loaded(text: str | None) -> Any:
+    return None if text is None else json.loads(text)

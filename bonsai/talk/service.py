@@ -1,0 +1,314 @@
+"""The conversation as a service embeds it: what the next turn should know, and what a turn leaves behind."""
+
+import os
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Self
+from uuid import uuid4
+
+from bonsai.adapters import clock
+from bonsai.conversation import context as contexts
+from bonsai.conversation import prompt as prompts
+from bonsai.conversation.context import Context, Passage
+from bonsai.conversation.fact import CONFIDENCE, Fact, Told, by_weight, told
+from bonsai.conversation.ports import Appended
+from bonsai.conversation.turn import Event, Message, event, message, need_name
+from bonsai.errors import BonsaiError, Refused, Usage
+from bonsai.talk.recent import PERSON_TTL, Recent
+from bonsai.talk.stores import Stores, open_stores
+
+CONSIDERED = 200  # facts: of these newest ones, those that weigh most are in the context
+QUERY = 2000  # characters of a message that are a good question to the memory
+PASSAGE_TOKENS = 1500
+
+
+@dataclass(slots=True)
+class Written:
+    """What a turn left behind. `refused` says which facts may not be kept, and why; `repeated`: it was there before."""
+
+    turn: str
+    messages: list[Message]
+    facts: list[Fact]
+    refused: list[str] = field(default_factory=list)
+    repeated: bool = False
+    warnings: list[str] = field(default_factory=list)
+
+
+class Conversation(Recent):
+    """Three tiers of memory behind one door. Thread-safe; many processes may have the same stores.
+
+    The short-term memory (messages, summaries, scratch, follow-ups, cached computations) never fails: see `Recent`.
+    What is in a database raises Unavailable or Busy where it does not answer: nothing was half stored, and the same
+    call may be made again. A turn that is written again is stored once: give it the same `turn`.
+    """
+
+    @classmethod
+    def open(
+        cls,
+        path: str | os.PathLike[str] = ".",
+        *,
+        redis_url: str | None = None,
+        database_url: str | None = None,
+        facts: str = "",
+        namespace: str = "",
+        agent: str = "",
+        tell: Callable[[str], None] | None = None,
+    ) -> Self:
+        """The conversation of the workspace at `path`.
+
+        Args:
+            redis_url: where the short-term memory is; None: REDIS_URL; "": in `.bonsai/cache`.
+            database_url: where messages and events are; None: DATABASE_URL; "": in `.bonsai/conversation.db`.
+            facts: where facts are: "tree", "sqlite" or "postgres"; "": BONSAI_FACTS, else the tree.
+            namespace: what the keys in Redis begin with; "": BONSAI_NAMESPACE, else `bonsai`.
+            agent: whose tree of the workspace it is.
+            tell: takes one sentence for each outage of the cache. It is also in the warnings of the next report.
+
+        Raises:
+            NotFound: no such folder. Misconfigured: an address that is none, a package that is not installed.
+        """
+        stores = open_stores(
+            path, redis_url=redis_url, database_url=database_url, facts=facts, namespace=namespace, agent=agent
+        )
+        return cls(stores, tell=tell)
+
+    def __init__(
+        self,
+        stores: Stores,
+        *,
+        now: Callable[[], datetime] = clock.now,
+        tell: Callable[[str], None] | None = None,
+    ) -> None:
+        super().__init__(stores.buffer, self._warn)
+        self._stores, self._now, self._tell_person = stores, now, tell
+        self._guard = threading.Lock()
+        self._untold: list[str] = []
+        self._unfinished: dict[tuple[str, ...], str] = {}  # turns that failed: the same one again has the same id
+
+    # -- a turn ----------------------------------------------------------------------------------------
+
+    def load(
+        self, thread: str, user: str = "", query: str = "", *, tokens: int = contexts.TOKENS, peek: bool = False
+    ) -> Context:
+        """What the next turn should know, within a budget. Takes the follow-up with it, unless it only peeks.
+
+        Args:
+            query: what the memory is asked: the new message. "": the last one of the user.
+            tokens: the budget, an estimate (about four characters each).
+
+        Raises:
+            Unavailable, Busy, IoFailed: a database does not answer.
+        """
+        need_name("thread", thread)
+        out = Context(thread, user)
+        out.history = self._stores.log.read(thread, contexts.HISTORY)
+        out.facts = by_weight(self._stores.facts.newest(user, CONSIDERED), self._now())[: contexts.FACTS]
+        out.buffer, out.summary = self.messages(thread), self.summary(thread)
+        if not query:
+            said = (item.content for item in reversed(out.buffer or out.history) if item.role == "user")
+            query = next(said, "")
+        out.passages = self._recalled(user, query, {fact.source for fact in out.facts})
+        # Last, since it is gone with that: nothing may fail any more.
+        out.follow_up = self.follow_up(thread) if peek else self.take_follow_up(thread)
+        out.warnings = self._warnings()
+        return contexts.fit(out, tokens)
+
+    @staticmethod
+    def prompt(context: Context) -> str:
+        """The context as text for a prompt: fenced, with where everything is from."""
+        return prompts.render(context)
+
+    def write_back(
+        self,
+        thread: str,
+        user: str,
+        said: str,
+        answered: str,
+        *,
+        facts: Iterable[Told | Mapping[str, Any]] = (),
+        turn: str = "",
+        intent: str = "",
+        metadata: Mapping[str, Any] | None = None,
+    ) -> Written:
+        """Store a turn in all tiers, once: the same `turn` again changes nothing, and completes what was cut short.
+
+        Without a `turn` one is made; the same call after an error goes on with it.
+
+        Args:
+            said, answered: the two messages; one may be "".
+            facts: what the caller has learnt: `Told`, or mappings with key, value and perhaps confidence.
+
+        Raises:
+            BadData, Usage: before anything is stored. Unavailable, Busy, IoFailed: write it back again.
+        """
+        news = [told(item) for item in facts]
+        call = (thread, user, said, answered)
+        with self._guard:
+            turn = turn or self._unfinished.get(call) or uuid4().hex
+        kept = {"user": user, "intent": intent, "metadata": metadata, "turn": turn}
+        pairs = (("user", said), ("assistant", answered))
+        messages = [message(thread, role, text, **kept) for role, text in pairs if text]  # type: ignore[arg-type]
+        if not messages:
+            raise Usage("the turn is empty", hint="Give at least one of the two messages.")
+        try:
+            written = self._written(thread, user, messages, news, turn)
+        except BonsaiError:
+            with self._guard:
+                self._unfinished[call] = turn
+            raise
+        with self._guard:
+            self._unfinished.pop(call, None)
+        return written
+
+    def _written(self, thread: str, user: str, messages: list[Message], news: list[Told], turn: str) -> Written:
+        stored = self._stores.log.append(messages)
+        repeated = stored.added < len(messages)
+        out = Written(turn, stored.messages, [], repeated=repeated)
+        if news:
+            self._told_all(user, news, out, stored.messages[0].time if repeated else None)
+        self.push(thread, stored.messages)
+        out.warnings = self._warnings()
+        return out
+
+    def _told_all(self, user: str, news: Sequence[Told], out: Written, since: str | None) -> None:
+        """All facts at once, or each by itself where one of them may not be kept."""
+        put = self._stores.facts.put
+        try:
+            out.facts = put(user, news, turn=out.turn, since=since)
+        except Refused as error:
+            if len(news) == 1:
+                out.refused.append(f"{news[0].key}: {error}")
+                return
+            for new in news:
+                self._told_all(user, [new], out, since)
+            return
+        finally:
+            self.changed(user, [new.key for new in news])
+
+    # -- messages and events ---------------------------------------------------------------------------
+
+    def add(
+        self,
+        thread: str,
+        role: str,
+        content: str,
+        *,
+        user: str = "",
+        id: str = "",
+        intent: str = "",
+        metadata: Mapping[str, Any] | None = None,
+    ) -> Message:
+        """Store one message, as `write_back` does. The same `id` in a thread is the same message."""
+        made = message(thread, role, content, turn=id or uuid4().hex, user=user, intent=intent, metadata=metadata)
+        stored: Appended = self._stores.log.append([made])
+        self.push(thread, stored.messages)
+        return stored.messages[0]
+
+    def history(self, thread: str, limit: int = contexts.HISTORY, before: int = 0) -> list[Message]:
+        """The newest messages of a thread (before a place in the log), oldest first."""
+        return self._stores.log.read(thread, limit, before)
+
+    def record(self, user: str, type: str, payload: Mapping[str, Any]) -> bool:
+        """Store an event; False where the same one was stored before."""
+        return self._stores.log.record(event(user, type, payload))
+
+    def events(self, user: str, type: str = "", limit: int = contexts.HISTORY) -> list[Event]:
+        """The newest events of a user, newest first."""
+        return self._stores.log.events(user, type, limit)
+
+    # -- facts -----------------------------------------------------------------------------------------
+
+    def set_fact(
+        self, user: str, key: str, value: str, confidence: float = CONFIDENCE, *, keep_confident: bool = False
+    ) -> Fact:
+        """Tell a fact: the newer value wins. `keep_confident`: not over one that is surer. Returns what stands now.
+
+        Raises BadData, Refused (it looks like a credential), and what a database raises.
+        """
+        new = told(Told(key, value, confidence, keep_confident))
+        try:
+            return self._stores.facts.put(user, [new])[0]
+        finally:
+            self.changed(user, [key])
+
+    def fact(self, user: str, key: str) -> Fact | None:
+        """A fact as it stands."""
+        return self._stores.facts.get(user, key)
+
+    def facts(self, user: str = "", limit: int = contexts.FACTS) -> list[Fact]:
+        """What a user told last, newest first."""
+        return self._stores.facts.newest(user, limit)
+
+    def search_facts(self, user: str, query: str, limit: int = 10) -> list[Fact]:
+        """Facts of a user whose key or value holds a text."""
+        return self._stores.facts.search(user, query, limit)
+
+    def fact_history(self, user: str, key: str) -> list[Fact]:
+        """Every version of a fact, newest first."""
+        return self._stores.facts.history(user, key)
+
+    # -- computations ----------------------------------------------------------------------------------
+
+    def person_model(self, user: str, compute: Callable[[], Any]) -> Any:
+        """What is computed from the facts of a user, kept for five minutes or until one of them is told anew."""
+        return self.compute(f"person_model:{user}", compute, user=user, ttl=PERSON_TTL)
+
+    def compute(
+        self, name: str, compute: Callable[[], Any], *, user: str = "", keys: Sequence[str] = (), ttl: int = 86_400
+    ) -> Any:
+        """A computation, from the cache where it is there (`ttl` seconds; an embedding lasts a day).
+
+        Args:
+            compute: makes it; its result must be JSON.
+            user: whose facts it depends on. `keys`: on these of them alone.
+        """
+        held = self.cached(name, user, keys)
+        if held.found:
+            return held.value
+        value = compute()
+        self.keep(name, value, held.stamp, ttl)
+        return value
+
+    # -- inside ----------------------------------------------------------------------------------------
+
+    def _recalled(self, user: str, query: str, besides: set[str]) -> list[Passage]:
+        home = self._stores.home
+        if home is None or not query.strip():
+            return []
+        try:
+            with self._stores.lock:
+                limit = contexts.PASSAGES + len(besides)
+                hits = home.recall_for(user, query[:QUERY], limit=limit, tokens=PASSAGE_TOKENS)
+        except BonsaiError as error:  # the memory in files is not well: the conversation goes on without it
+            self._warn(f"nothing was recalled: {error}")
+            return []
+        found = [Passage(hit.path, hit.lines, hit.heading, hit.text, hit.score) for hit in hits]
+        return [hit for hit in found if hit.path not in besides][: contexts.PASSAGES]
+
+    def _warn(self, sentence: str) -> None:
+        with self._guard:
+            self._untold.append(sentence)
+        if self._tell_person is not None:
+            self._tell_person(sentence)
+
+    def _warnings(self) -> list[str]:
+        """What nobody has been told yet."""
+        file = self._stores.file
+        if file is not None and file.damage:
+            damage, file.damage = file.damage, ""
+            self._warn(damage)
+        with self._guard:
+            untold, self._untold = self._untold, []
+        return untold
+
+    def close(self) -> None:
+        """Release files and connections."""
+        self._stores.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()

@@ -1,0 +1,100 @@
+"""Which stores a conversation has: embedded ones, or those that REDIS_URL and DATABASE_URL name."""
+
+import os
+import threading
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from bonsai.adapters import clock
+from bonsai.adapters.files import ensure_private
+from bonsai.conversation.ports import Buffer, FactStore, MessageLog
+from bonsai.errors import Misconfigured
+from bonsai.personal import Personal
+from bonsai.talk.tree_facts import TreeFacts
+
+if TYPE_CHECKING:
+    from bonsai.adapters.sqlite_store import SqliteStore
+
+BACKENDS = ("tree", "sqlite", "postgres")
+NAMESPACE = "bonsai"
+
+
+@dataclass(slots=True)
+class Stores:
+    """The three tiers, and the workspace whose passages are recalled (None: nothing is).
+
+    `lock` is held by whoever uses the workspace; `file` is the SQLite file behind the embedded ones.
+    """
+
+    buffer: Buffer
+    log: MessageLog
+    facts: FactStore
+    home: Personal | None = None
+    lock: "threading.RLock" = field(default_factory=threading.RLock)
+    file: "SqliteStore | None" = None
+
+    def close(self) -> None:
+        """Release everything."""
+        for store in (self.buffer, self.log, self.facts, self.home):
+            if store is not None:
+                store.close()
+
+
+def open_stores(
+    path: str | os.PathLike[str],
+    *,
+    redis_url: str | None = None,
+    database_url: str | None = None,
+    facts: str = "",
+    namespace: str = "",
+    agent: str = "",
+) -> Stores:
+    """The stores of the workspace at `path`. See `Conversation.open`. Raises NotFound, Misconfigured."""
+    redis = os.environ.get("REDIS_URL", "") if redis_url is None else redis_url
+    database = os.environ.get("DATABASE_URL", "") if database_url is None else database_url
+    backend = facts or os.environ.get("BONSAI_FACTS", "") or BACKENDS[0]
+    if backend not in BACKENDS:
+        raise Misconfigured(f"there is no place for facts called {backend!r}", hint=f"There are {', '.join(BACKENDS)}.")
+    if backend == "postgres" and not database:
+        raise Misconfigured("facts are to be in PostgreSQL, and no database is named", hint="Set DATABASE_URL.")
+    home = Personal.open(path, agent=agent)
+    try:
+        return _opened(home, redis, database, backend, namespace or os.environ.get("BONSAI_NAMESPACE", NAMESPACE))
+    except BaseException:
+        home.close()
+        raise
+
+
+def _opened(home: Personal, redis: str, database: str, backend: str, namespace: str) -> Stores:
+    from bonsai.adapters.sqlite_facts import MIGRATIONS, SqliteFacts
+    from bonsai.adapters.sqlite_log import SqliteLog
+    from bonsai.adapters.sqlite_store import SqliteStore
+
+    ensure_private(home.root)
+    lock = threading.RLock()
+    name = ".bonsai/conversation.db"
+    file = SqliteStore(f"{home.root}/{name}", name, MIGRATIONS, durable=True)
+    log: MessageLog = SqliteLog(file, clock.now)
+    store: FactStore = TreeFacts(home, lock)
+    if backend == "sqlite":
+        store = SqliteFacts(file, clock.now)
+    if database:
+        from bonsai.adapters.postgres import Postgres
+        from bonsai.adapters.postgres_facts import PostgresFacts
+        from bonsai.adapters.postgres_log import PostgresLog
+
+        server = Postgres(database)
+        log = PostgresLog(server)
+        store = PostgresFacts(server) if backend == "postgres" else store
+    return Stores(_buffer(home, redis, namespace), log, store, home, lock, file)
+
+
+def _buffer(home: Personal, redis: str, namespace: str) -> Buffer:
+    if redis:
+        from bonsai.adapters.redis_buffer import RedisBuffer
+
+        return RedisBuffer(redis, namespace)
+    from bonsai.adapters.sqlite_buffer import SqliteBuffer
+
+    name = ".bonsai/cache/recent.db"  # a cache: whoever empties that folder loses what was said last, and no more
+    return SqliteBuffer(f"{home.root}/{name}", name, clock.now)
