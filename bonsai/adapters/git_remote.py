@@ -22,7 +22,7 @@ _FAR = " ".join(
     f"-c {item}"
     for item in (
         *("core.hooksPath=/dev/null", "core.fsmonitor=false", "gc.auto=0", "receive.autogc=false"),
-        *("core.alternateRefsCommand=true", "receive.procReceiveRefs="),
+        "core.alternateRefsCommand=true",
     )
 )
 _FAR_END = {"fetch": ("--upload-pack", "upload-pack"), "push": ("--receive-pack", "receive-pack")}

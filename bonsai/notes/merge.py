@@ -108,7 +108,7 @@ def _way(path: str, versions: tuple[bytes, bytes, bytes]) -> _Way:
         return _boot
     if kind is Kind.CONFIG:
         return _settings
-    if name == layout.PURGE_LOG:
+    if name in (layout.PURGE_LOG, layout.ERASED):
         return _log
     if name == layout.BACKUP:  # the original: the first one is the original
         return lambda base, newer, older: Merged(older.data, True, newer)
@@ -161,7 +161,7 @@ def _is_sound(data: bytes) -> bool:
 
 
 def _log(base: bytes | None, newer: Side, older: Side) -> Merged:
-    """The log of purges, which only grows: the entries of both, by their time."""
+    """A log, which only grows: the entries of both, by their time."""
     logs = [_entries(side.data) for side in (older, newer)]
     if any(log is None for log in logs):
         return _whole(base, newer, older)
@@ -180,7 +180,7 @@ def _entries(data: bytes) -> list[Any] | None:
 
 
 def _time(entry: Any) -> Any:
-    return entry.get("purged_at", "") if isinstance(entry, dict) else ""
+    return entry.get("purged_at") or entry.get("erased_at") or "" if isinstance(entry, dict) else ""
 
 
 def _stamp(data: bytes) -> bytes:

@@ -3,7 +3,7 @@
 import json
 import os
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,6 +12,7 @@ from bonsai import Workspace
 from bonsai.errors import BadData, Busy, Misconfigured, NotFound, Refused, Unavailable
 from bonsai.notes.merge_passages import MARK
 from bonsai.notes.prose import conflicted
+from bonsai.passes.reports import as_json
 from verbs.sandbox import GENERAL, PERSON, Sandbox, outside_block, set_time
 
 INBOX = f"{GENERAL}/inbox.md"
@@ -26,16 +27,18 @@ class Pair:
         self.a, self.b, self.remote = a, b, remote
 
     def meet(self) -> None:
-        """Sync until neither has anything new, and see that both have the same."""
-        for box in (self.a, self.b, self.a, self.b):
-            box.ws.sync()
+        """Sync in turn until both are at one commit, and see that both have the same and all of it is in order."""
+        for number in range(6):
+            (self.a, self.b)[number % 2].ws.sync()
+            if number and self.a.head() == self.b.head():
+                break
+        there = subprocess.run(["git", "rev-parse", "--all"], cwd=self.remote, capture_output=True, text=True)
+        assert self.a.head() == self.b.head() == there.stdout.strip()
         assert self.a.files() == self.b.files()
-        assert self.a.git("rev-parse", "HEAD^{tree}") == self.b.git("rev-parse", "HEAD^{tree}")
         for box in (self.a, self.b):
             box.assert_clean()
             assert box.ws.reindex(check=True).stale is False
             assert not [path for path, data in box.files().items() if conflicted(data.decode("utf-8", "replace"))]
-            assert box.ws.sync().pulled == box.ws.sync().pushed == 0, "there is nothing left to do"
 
     def close(self) -> None:
         self.a.close()
@@ -554,29 +557,39 @@ def test_the_own_login_is_used_only_when_agreed(pair: Pair, tmp_path: Path, monk
 # -- erased --------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("who", ["a", "b"])
-def test_what_was_erased_does_not_come_back(pair: Pair, who: str) -> None:
+@pytest.fixture
+def erased(pair: Pair) -> Pair:
+    """`a` holds a note that is gone, and `b` says that it was erased."""
     pair.a.write(f"{GENERAL}/secret.md", "# Secret\n\nCANARY\n")
     pair.a.ws.commit()
     oid = pair.a.git("rev-parse", f"HEAD:{GENERAL}/secret.md").strip()
     os.remove(pair.a.root / f"{GENERAL}/secret.md")
     pair.a.ws.commit()
-    box = getattr(pair, who)
-    box.write("memory/_erased.json", json.dumps([{"time": "2026-03-15T08:15:00Z", "blobs": [oid]}]))
-    box.ws.commit()
-    if who == "b":  # b has erased it, and a comes along with a history that holds it
-        pair.b.ws.sync()
-        with pytest.raises(Refused, match="still holds"):
-            pair.a.ws.sync()
-    else:
-        pair.a.ws.sync()
-        assert pair.b.ws.sync
+    entry = {"time": "2026-03-15T08:15:00Z", "path": "", "blobs": [oid], "commits": []}
+    pair.b.write("memory/_erased.json", json.dumps([entry]))
+    pair.b.ws.commit()
+    return pair
+
+
+def test_what_was_erased_here_does_not_come_back(erased: Pair) -> None:
+    erased.a.ws.sync()
+    before = erased.b.head()
+    with pytest.raises(Refused, match="would bring back"):
+        erased.b.ws.sync()
+    with pytest.raises(Refused, match="would bring back"):
+        erased.b.ws.sync(adopt=True)
+    assert erased.b.head() == before
+
+
+def test_what_the_other_has_erased_is_not_sent_back(erased: Pair) -> None:
+    erased.b.ws.sync()
+    with pytest.raises(Refused, match="still holds"):
+        erased.a.ws.sync()
+    assert (
+        "CANARY"
+        not in subprocess.run(["git", "log", "-p", "--all"], cwd=erased.remote, capture_output=True, text=True).stdout
+    )
 
 
 def test_json(pair: Pair) -> None:
-    from bonsai.passes.reports import as_json
-
     assert set(as_json(pair.a.ws.sync())) >= {"pulled", "pushed", "merged", "kept_both", "commit"}
-
-
-Make = Callable[[str], None]
