@@ -92,7 +92,11 @@ class Forgetting(Place):
                     path=path or None,
                     hint="Look at it with --dry-run, then say --yes.",
                 )
-            self._begin(git, found, what, self._entry(run, path, found, reason))
+            try:
+                self._begin(git, found, what, self._entry(run, path, found, reason))
+            except BaseException:
+                self._clear_up()
+                raise
             return self._finish(report)
 
     def _need_path(self, path: str) -> None:
@@ -128,7 +132,7 @@ class Forgetting(Place):
                     "there is no such file, and git never had one", path=path, hint="`bonsai log` names them."
                 )
             what, shared = forget.of_note(names, older, texts, self._rest(names))
-        foreign = git.surveyor.foreign(versions, (needle for needle, _ in what.needles))
+        foreign = git.surveyor.foreign(versions, what)
         if foreign and match:
             raise Refused(
                 "holds it, and is no file of bonsai's",

@@ -41,7 +41,7 @@ class Eraser:
         commits = rewrite(mirror, self._job(found, forget)) if found.affected else {}
         missing = found.affected - commits.keys()
         if missing:
-            raise IoFailed(f"git-filter-repo passed over {min(missing)}", path=mirror, hint="Nothing was changed.")
+            raise IoFailed(f"git-filter-repo passed over {min(missing)}", hint="Nothing was changed.")
         out = ask(run, "for-each-ref", "--format=%(objectname) %(refname)").decode("utf-8", "surrogateescape")
         new = {name: oid for oid, name in (line.split(" ", 1) for line in out.splitlines())}
         moves = [(ref, found.tips.refs[ref], new[ref]) for ref in found.refs]
@@ -71,7 +71,7 @@ class Eraser:
                 parts += [b"blob\ndata %d\n" % len(data), data, b"\n"]
             ask(run, "fast-import", "--quiet", data=b"".join([*parts, b"done\n"]))
             if None in known(run, found.new):
-                raise IoFailed("a new version of a file was not written", path=mirror, hint="Nothing was changed.")
+                raise IoFailed("git did not write a new version of a file", hint="Nothing was changed.")
         return run
 
     def _job(self, found: Survey, forget: Forget) -> Job:

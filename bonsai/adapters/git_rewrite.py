@@ -58,12 +58,13 @@ def rewrite(mirror: str, job: Job) -> dict[str, str]:
             check=False,
         )
         if done.returncode:
-            said = done.stderr.decode("utf-8", "replace").strip().splitlines() or ["it ended without a word"]
-            raise IoFailed(f"git-filter-repo: {said[-1]}", path=mirror, hint="Nothing was changed.")
+            said = [line for line in done.stderr.decode("utf-8", "replace").splitlines() if line.strip()]
+            chosen = [line for line in said if line.startswith("fatal:")] or said[-1:] or ["no word of why"]
+            raise IoFailed(f"git-filter-repo: {chosen[0]}", hint="Nothing was changed.")
         with open(os.path.join(mirror, "filter-repo", "commit-map"), "rb") as file:
             rows = [line.split() for line in file.read().decode().splitlines()[1:]]
     except OSError as error:
-        raise IoFailed(f"{error.strerror}", path=mirror, hint="Nothing was changed.") from error
+        raise IoFailed(f"git-filter-repo: {error.strerror}", hint="Nothing was changed.") from error
     return {row[0]: row[1] for row in rows if len(row) == 2}
 
 

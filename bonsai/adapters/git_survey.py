@@ -120,15 +120,14 @@ class Surveyor:
         """Objects by their ids; those that are missing are left out."""
         yield from read(self._run, (item for item in known(self._run, dict.fromkeys(oids)) if item))
 
-    def foreign(self, versions: Sequence[Version], needles: Iterable[bytes]) -> dict[bytes, str]:
+    def foreign(self, versions: Sequence[Version], forget: Forget) -> dict[bytes, str]:
         """Which needles stand in files of the repository that are not bonsai's, each with the path of one such file."""
         managed = {item.oid for item in versions if self._layout.managed(item.path)}
         paths = {item.oid: item.path for item in versions if item.oid not in managed}
-        wanted, found = set(needles), dict[bytes, str]()
+        found: dict[bytes, str] = {}
         for item in self.bytes_of(paths):
-            for needle in wanted - found.keys():
-                if needle in item.data:
-                    found[needle] = paths[item.oid]
+            for needle in forget.needles_in(item.data):
+                found.setdefault(needle, paths[item.oid])
         return found
 
     # -- what is to be done ------------------------------------------------------------------------------------
@@ -214,6 +213,11 @@ class Surveyor:
     def require_whole(self) -> None:
         """Raise Refused for a repository in which it could not be said that nothing is left."""
         common, objects = self._layout.common_dir, os.path.join(self._layout.common_dir, "objects")
+        if self._layout.algorithm != "sha1":
+            hint = "There is no tool for that yet: start a new repository with the files as they are."
+            raise Refused(
+                f"names objects by {self._layout.algorithm}, and git-filter-repo cannot", path=common, hint=hint
+            )
         if os.path.exists(os.path.join(common, "shallow")):
             raise Refused("is a shallow clone", path=common, hint="Run `git fetch --unshallow` first.")
         if os.path.exists(os.path.join(objects, "info", "alternates")):

@@ -4,11 +4,13 @@ import json
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 from bonsai.errors import Usage
 from bonsai.notes import boot, layout
 from bonsai.notes.layout import Kind
+from bonsai.notes.seek import Seeker
 from bonsai.notes.summary import clean, summarise
 
 LEAST = 12  # characters: a shorter line tells nothing by itself, and stands in many notes
@@ -20,7 +22,7 @@ _FIELDS = ("archived", "confidence", "created", "domain", "id", "importance", "p
 _MARKUP = " \t-*+>#"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Forget:
     """What goes, and how it is known again in other files.
 
@@ -57,14 +59,23 @@ class Forget:
 
     def text_of(self, data: bytes) -> bytes:
         """Any bytes (a message, a log) without the needles."""
-        for needle, mark in self.needles:
-            if needle in data:
+        there = self.needles_in(data)
+        for needle, mark in self.needles if there else ():
+            if needle in there:
                 data = data.replace(needle, mark)
         return data
 
     def found(self, data: bytes) -> bool:
         """Whether some of it stands in the bytes."""
-        return any(needle in data for needle, _ in self.needles)
+        return bool(self.needles_in(data))
+
+    def needles_in(self, data: bytes) -> set[bytes]:
+        """The needles that stand in the bytes."""
+        return self._seeker.found(data)
+
+    @cached_property
+    def _seeker(self) -> Seeker:
+        return Seeker(needle for needle, _ in self.needles)
 
     def name(self, path: str) -> str:
         """A path without the text; it may clash with others then."""
@@ -84,9 +95,9 @@ class Forget:
 
     def _runs(self, data: bytes) -> bytes:
         """Without runs of lines that all come from the note: a section of MEMORY.md before it was migrated."""
-        if b"\0" in data or not any(line in data for line in self.lines):
-            return data
         rows = data.splitlines(keepends=True)
+        if b"\0" in data or self.lines.isdisjoint(map(bytes.strip, rows)):
+            return data
         out: list[bytes] = []
         start = 0
         while start < len(rows):
@@ -208,14 +219,15 @@ def of_note(
     bare = {part for line in lines for part in (line, _bare(line)) if _weighs(part)}
     leads = {lead for lead in leads if lead.removesuffix(_CUT).encode("utf-8", "replace") not in rest}
     bare |= {lead.removesuffix(_CUT).encode("utf-8", "replace") for lead in leads if len(lead) >= LEAST}
-    needles = {part for part in bare if part not in rest}
+    shared = Seeker(bare | lines).found(rest)
+    needles = bare - shared
     escaped = {form for part in needles for form in _escaped(part)}
     order = sorted(needles | escaped, key=lambda part: (-len(part), part))
     mark = MARKS[0].encode()
     forget = Forget(
         frozenset(names), frozenset(versions), tuple((part, mark) for part in order), frozenset(own), frozenset(leads)
     )
-    return forget, sum(1 for line in lines if _weighs(line) and line in rest)
+    return forget, sum(1 for line in lines & shared if _weighs(line))
 
 
 def free_name(path: str, taken: Callable[[str], bool]) -> str:
