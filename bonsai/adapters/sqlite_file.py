@@ -43,6 +43,7 @@ class DerivedFile:
     def __init__(self, path: str, schema: int, tables: Sequence[str], bound: bool = True) -> None:
         self.path, self.rebuilt = path, ""
         self._schema, self._tables, self._bound = schema, tables, bound
+        self.opened = 0  # how often: more than once where somebody deleted the file
         self._db: sqlite3.Connection | None = None
         self._inode = (0, 0)
 
@@ -113,6 +114,7 @@ class DerivedFile:
             db.close()
             raise
         self._db = db
+        self.opened += 1
         return db
 
     def _make(self, db: sqlite3.Connection) -> bool:

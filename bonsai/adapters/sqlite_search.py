@@ -34,13 +34,12 @@ _TABLES = (
     " title_terms TEXT, tags_terms TEXT, path_terms TEXT)",
     "CREATE TABLE passages (id INTEGER PRIMARY KEY, note INT, first INT, last INT, trail TEXT, text TEXT, terms TEXT,"
     " heading TEXT)",
-    f"CREATE VIRTUAL TABLE terms USING fts5(text, heading, {_FTS})",
+    f"CREATE VIRTUAL TABLE texts USING fts5(text, heading, {_FTS})",
     f"CREATE VIRTUAL TABLE about USING fts5(title, tags, path, {_FTS})",
     "INSERT INTO meta VALUES ('passages', 0), ('words', 0), ('notes', 0), ('last', 0)",
 )
 _ABOUT = "path, title, description, tags, date, type"
 _FIELDS = "title_terms, tags_terms, path_terms"
-_PIECE = "id, note, first, last, trail, text, terms, heading"
 _GAP = "\x1f"  # between the headings of a trail; no text that is shown holds it
 
 
@@ -51,7 +50,7 @@ class SqliteSearch:
         self._file = DerivedFile(path, SCHEMA, _TABLES)
         self._threads = threading.RLock()
         self._depth = 0
-        self._seen = -1  # SQLite's data_version when `_known` was read
+        self._seen = (0, -1)  # which opening, and SQLite's data_version there, when `_known` was read
         self._known: dict[str, Row] | None = None
 
     @property
@@ -116,7 +115,7 @@ class SqliteSearch:
     def known(self) -> Mapping[str, Row]:
         """The notes in the index as rows with the stat of what was read."""
         with self._using() as db:
-            seen = number(db, "data_version")
+            seen = (self._file.opened, number(db, "data_version"))
             if self._known is None or seen != self._seen:
                 rows = db.execute("SELECT path, size, mtime, ctime, inode, mode FROM notes")
                 self._known = {(path := _path(raw)): Row(path, Stat(*stat)) for raw, *stat in rows}
@@ -164,7 +163,7 @@ class SqliteSearch:
                 for at, piece in enumerate(pieces, start=first)
             ]
             db.executemany("INSERT INTO passages VALUES (?, ?, ?, ?, ?, ?, ?, ?)", rows)
-            db.executemany("INSERT INTO terms (rowid, text, heading) VALUES (?, ?, ?)", [(r[0], *r[6:]) for r in rows])
+            db.executemany("INSERT INTO texts (rowid, text, heading) VALUES (?, ?, ?)", [(r[0], *r[6:]) for r in rows])
             db.execute("INSERT INTO about (rowid, title, tags, path) VALUES (?, ?, ?, ?)", (note, *fields))
             self._count(db, notes=1, passages=len(pieces), words=words, last=len(pieces))
             if self._known is not None:
@@ -190,7 +189,7 @@ class SqliteSearch:
         note, first, count, words, *fields = found
         span = (first, first + count - 1)
         old = "SELECT 'delete', id, terms, heading FROM passages WHERE id BETWEEN ? AND ?"
-        db.execute(f"INSERT INTO terms (terms, rowid, text, heading) {old}", span)
+        db.execute(f"INSERT INTO texts (texts, rowid, text, heading) {old}", span)
         db.execute("INSERT INTO about (about, rowid, title, tags, path) VALUES ('delete', ?, ?, ?, ?)", (note, *fields))
         db.execute("DELETE FROM passages WHERE id BETWEEN ? AND ?", span)
         db.execute("DELETE FROM notes WHERE id = ?", (note,))
@@ -212,15 +211,13 @@ class SqliteSearch:
         with self._using() as db:
             kept = None if keep is None else _kept(db, keep)
             found = _best(db, match, limit, kept)
-            wanted = {at + step for at in found for step in range(-beside, beside + 1)} | _of_notes(db, match, kept)
-            around = {at + step for at in wanted for step in range(-NEAR, NEAR + 1)}
-            return list(_candidates(db, wanted, around))
+            return _candidates(db, {*found, *_of_notes(db, match, kept)}, set(found) if beside else set(), beside)
 
     def statistics(self, terms: Collection[str]) -> Statistics:
         """See the port."""
         with self._using() as db:
             totals = {name: int(self._meta(db, name) or 0) for name in ("passages", "words", "notes")}
-            holding = {term: _holding(db, "terms", term) for term in terms}
+            holding = {term: _holding(db, "texts", term) for term in terms}
             about = {term: _holding(db, "about", term) for term in terms}
             return Statistics(**totals, holding=holding, about=about)
 
@@ -240,9 +237,9 @@ def _best(db: Connection, match: str, limit: int, kept: set[int] | None) -> list
     """The passages that hold a term, best first."""
     rank = "rank MATCH 'bm25(1.0, 0.5)'"
     if kept is None:
-        sql = f"SELECT rowid FROM terms WHERE terms MATCH ? AND {rank} ORDER BY rank LIMIT ?"
+        sql = f"SELECT rowid FROM texts WHERE texts MATCH ? AND {rank} ORDER BY rank LIMIT ?"
         return [at for (at,) in db.execute(sql, (match, limit))]
-    sql = f"SELECT terms.rowid, note FROM terms JOIN passages ON id = terms.rowid WHERE terms MATCH ? AND {rank}"
+    sql = f"SELECT texts.rowid, note FROM texts JOIN passages ON id = texts.rowid WHERE texts MATCH ? AND {rank}"
     found: list[int] = []
     for at, note in db.execute(f"{sql} ORDER BY rank", (match,)):
         if note in kept:
@@ -260,7 +257,7 @@ def _of_notes(db: Connection, match: str, kept: set[int] | None) -> set[int]:
         if kept is not None and note not in kept:
             continue
         first, count = db.execute("SELECT first, count FROM notes WHERE id = ?", (note,)).fetchone()
-        sql = "SELECT rowid FROM terms WHERE terms MATCH ? AND rowid BETWEEN ? AND ? LIMIT ?"
+        sql = "SELECT rowid FROM texts WHERE texts MATCH ? AND rowid BETWEEN ? AND ? LIMIT ?"
         found.add(first)
         found.update(at for (at,) in db.execute(sql, (match, first, first + count - 1, OF_NOTE)))
         left -= 1
@@ -269,26 +266,37 @@ def _of_notes(db: Connection, match: str, kept: set[int] | None) -> set[int]:
     return found
 
 
-def _candidates(db: Connection, wanted: set[int], around: set[int]) -> Iterator[Candidate]:
+def _candidates(db: Connection, wanted: set[int], centres: set[int], beside: int) -> list[Candidate]:
+    """The passages with these numbers, and those of the same notes that stand beside some of them."""
+    far = NEAR + beside
+    around = {at + step for at in wanted for step in range(-far, far + 1)}
+    rows = _by_number(db, "SELECT id, note, first, last, trail, text, terms, heading FROM passages WHERE id IN", around)
     pieces = {
         at: (note, Piece((first, last), _trail(trail), text, terms.split(), heading.split()))
-        for at, note, first, last, trail, text, terms, heading in _by_number(
-            db, f"SELECT {_PIECE} FROM passages WHERE id IN", around
-        )
-    }
-    numbers = {pieces[at][0] for at in wanted if at in pieces}
-    rows = _by_number(db, f"SELECT id, first, {_FIELDS}, {_ABOUT} FROM notes WHERE id IN", numbers)
-    notes = {
-        note: (first, Fields(title.split(), tags.split(), path.split()), About(_path(raw), *about))
-        for note, first, title, tags, path, raw, *about in rows
+        for at, note, first, last, trail, text, terms, heading in rows
     }
     steps = range(1, NEAR + 1)
+    for at in centres & pieces.keys():
+        wanted.update(at + step for step in range(-beside, beside + 1) if _is_of(pieces.get(at + step), pieces[at][0]))
+    numbers = {pieces[at][0] for at in wanted if at in pieces}
+    notes = {
+        note: (first, Fields(title.split(), tags.split(), path.split()), About(_path(raw), *about))
+        for note, first, title, tags, path, raw, *about in _by_number(
+            db, f"SELECT id, first, {_FIELDS}, {_ABOUT} FROM notes WHERE id IN", numbers
+        )
+    }
+    found = []
     for at in sorted(wanted & pieces.keys()):
         note, piece = pieces[at]
         first, fields, about = notes[note]
         before = [item[1] for step in steps if (item := pieces.get(at - step)) and item[0] == note]
         after = [item[1] for step in steps if (item := pieces.get(at + step)) and item[0] == note]
-        yield Candidate(about, fields, at - first, piece, tuple(before[::-1]), tuple(after))
+        found.append(Candidate(about, fields, at - first, piece, tuple(before[::-1]), tuple(after)))
+    return found
+
+
+def _is_of(item: tuple[int, Piece] | None, note: int) -> bool:
+    return item is not None and item[0] == note
 
 
 def _by_number(db: Connection, sql: str, numbers: Collection[int]) -> Iterator[tuple]:  # type: ignore[type-arg]

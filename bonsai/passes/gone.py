@@ -57,10 +57,11 @@ def uncommitted(
 def forgotten(ranked: Sequence[Ranked], live: Passages, limit: int) -> list[Ranked]:
     """Those that really are gone: no live passage says the same. Of equal texts only the first."""
     seen: set[frozenset[str]] = set()
+    kept = [_lines(item.candidate.piece.text) for item in ranked if is_archived(item.candidate.about.path)]
 
     def is_gone(item: Ranked) -> bool:
-        lines = _lines(item.candidate.piece.text)
-        if lines in seen:
+        lines, archived = _lines(item.candidate.piece.text), is_archived(item.candidate.about.path)
+        if lines in seen or (not archived and any(lines <= other for other in kept)):
             return False
         seen.add(lines)
         said: dict[str, set[str]] = {}
