@@ -2,16 +2,19 @@
 
 from collections.abc import Iterator, Mapping
 from contextlib import nullcontext, suppress
+from dataclasses import replace
 
 from bonsai.adapters import git_repair, secret_audit
 from bonsai.adapters.files import ensure_private
-from bonsai.errors import BonsaiError
+from bonsai.errors import BonsaiError, NotFound
 from bonsai.notes import layout
 from bonsai.notes.change import PathTime
 from bonsai.notes.view import COMMITTED
-from bonsai.passes import allow, doctor
+from bonsai.passes import allow, doctor, pending
+from bonsai.passes import verify as verifying
 from bonsai.passes.reports import CommitReport, DoctorReport, StatusReport
 from bonsai.place import Place
+from bonsai.ports import Blob
 
 
 class Checks(Place):
@@ -44,6 +47,46 @@ class Checks(Place):
                 mend=self._mend,
                 audit=secret_audit.audit if secrets else None,
                 allowed=allow.allowed(self._store),
+            )
+
+    def verify(self) -> verifying.VerifyReport:
+        """Read everything anew and compare: git with itself, the disk with HEAD, the logs with the commits.
+
+        Changes nothing. Raises Misconfigured without a repository.
+        """
+        fsck = self._history.check()
+        try:
+            return verifying.verify(self._evidence(fsck), self.now())
+        except BonsaiError:
+            if not fsck:
+                raise
+            return verifying.VerifyReport(
+                False, fsck, 0, 0, verifying.damages(fsck)
+            )  # too damaged to be looked at any closer
+
+    def _evidence(self, fsck: list[str]) -> verifying.Evidence:
+        cached = self._cache.load()
+        remembered, head = {path: replace(row) for path, row in cached.rows.items()}, dict[str, Blob]()
+        try:
+            head = self._history.tree(cached.meta.get("head", ""))
+        except NotFound:  # history was written anew since: the cache will see it
+            remembered = {}
+        with self._reading() as (run, _):
+            view = run.look(full=True)
+            stale = run.reindex(check=True)
+            found = pending.sort_out(view, self._history, generated=False)
+            return verifying.Evidence(
+                fsck=fsck,
+                view=view,
+                remembered=remembered,
+                head=head,
+                pending=[row.path for row in found.rows],
+                held=found.held,
+                stale=[] if found.rows else stale,  # they follow from the edits
+                commits=self._history.log(),
+                strays=self._history.strays(),
+                times=run.times(),
+                read=self._store.read,
             )
 
     def _head_time(self, times: Mapping[str, PathTime]) -> str:

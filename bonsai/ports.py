@@ -352,6 +352,9 @@ class History(Protocol):
         `saying`: those without all of these texts in their message may be left out.
         """
 
+    def strays(self) -> list[tuple[str, str]]:
+        """(commit, path in the repository) where a commit with a Bonsai-Run touches what is not managed."""
+
     def commits(self, shas: Sequence[str]) -> dict[str, Commit]:
         """These commits, by their names, whatever they touch. Raises NotFound."""
 

@@ -43,7 +43,8 @@ ALLOWED = {
     "schedule": ["config"],
     "watch": ["workspace", "schedule", "errors"],
     "cli": [
-        *("workspace", "watch", "passes/reports", "passes/tiered", "passes/erased", "passes/synced", "notes/problem"),
+        *("workspace", "watch", "passes/reports", "passes/tiered", "passes/erased", "passes/synced", "passes/verify"),
+        "notes/problem",
         *("notes/layout", "errors", "config", "talk", "conversation"),
         *("adapters/clock", "adapters/service", "adapters/detached", "adapters/log_file", "adapters/git_driver"),
     ],

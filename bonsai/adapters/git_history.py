@@ -213,6 +213,10 @@ class GitHistory:
             return []
         return git_past.log(self._run, layout, paths, limit, rev, self.changes if follow else None, saying)
 
+    def strays(self) -> list[tuple[str, str]]:
+        """See History."""
+        return git_past.strays(self._run, self._repo.layout()) if self.head() else []
+
     def commits(self, shas: Sequence[str]) -> dict[str, Commit]:
         """See History."""
         return git_past.commits(self._run, self._repo.layout(), shas)

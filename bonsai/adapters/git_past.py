@@ -121,6 +121,15 @@ def _batch(out: bytes) -> Iterator[bytes | None]:
         position += size + 1
 
 
+def strays(run: GitRun, layout: Layout) -> list[tuple[str, str]]:
+    """(commit, full path) where a commit of a run touches what is not managed."""
+    others = [f":(top,exclude{spec[5:]}" for spec in layout.pathspecs]
+    words = ("--fixed-strings", "--grep=Bonsai-Run: ", "--diff-merges=first-parent", "--name-only", git_log.FORMAT)
+    out = _log(run, "HEAD", *words, "HEAD", "--", ":(top)", *others, literal=False)
+    found = git_log.commits(out, lambda full: full)
+    return [(commit.sha, path) for commit in found if commit.run for path in commit.paths if not layout.managed(path)]
+
+
 def _log(run: GitRun, rev: str, *rest: str, literal: bool = True) -> bytes:
     result = run(*LOG, "--topo-order", *rest, literal=literal)
     if result.code:

@@ -156,6 +156,10 @@ class MemoryHistory:
                 wanted = [next((item.old for item in renames if item.new == wanted[0] and item.old), wanted[0])]
         return found
 
+    def strays(self) -> list[tuple[str, str]]:
+        """There are none."""
+        return []
+
     def commits(self, shas: Sequence[str]) -> dict[str, Commit]:
         """These commits."""
         return {sha: self._node(sha).commit for sha in shas}

@@ -27,6 +27,7 @@ from bonsai.passes.reports import (
     StatusReport,
     UndoReport,
 )
+from bonsai.passes.verify import VerifyReport
 
 RULE = "─" * 30
 STYLE = {"HEALTHY": "bold green", "WARNING": "bold yellow", "CRITICAL": "bold red"}
@@ -155,6 +156,14 @@ def doctor(report: DoctorReport) -> Lines:
     for check in report.checks:
         yield Line(f"{'ok  ' if check.ok else 'BAD '} {check.name}: {flat(check.message)}", "" if check.ok else "red")
     yield from (f"fixed: {flat(words)}" for words in report.fixed)
+    yield from (Line(f"lost: {flat(words)}", "red") for words in report.lost)
+    yield from problems(report.problems)
+
+
+def verify(report: VerifyReport) -> Lines:
+    """`verify`."""
+    what = f"{_count(report.notes, 'note')} and {_count(report.commits, 'commit')}"
+    yield f"{what}: all fits together" if report.ok else Line(f"{what}: not all fits together", "red")
     yield from problems(report.problems)
 
 

@@ -1,4 +1,4 @@
-"""The commands about the shape of the tree: init, migrate, move, reindex, status, doctor."""
+"""The commands about the shape of the tree: init, migrate, move, reindex, status."""
 
 import os
 from typing import TYPE_CHECKING
@@ -148,17 +148,3 @@ def status(door: Door, style: str) -> int:
         code = EXIT_OF[render_original.health(report)]
         return door.answer(report, render_original.status(report, now, max_age), code)
     return door.answer(report, render.status(report, now, max_age), EXIT_OF[report.status])
-
-
-@verb("doctor", "bonsai doctor\nbonsai doctor --fix\nbonsai doctor --unlock\nbonsai doctor --secrets")
-@click.option("--fix", is_flag=True, help="Repair what can be repaired without losing anything.")
-@click.option("--unlock", is_flag=True, help="Remove a git lock that a program that is gone has left.")
-@click.option("--secrets", is_flag=True, help="Have detect-secrets look for credentials in every text.")
-@door
-def doctor(door: Door, fix: bool, unlock: bool, secrets: bool) -> int:
-    """Check the workspace and its repository. Exit code 1 when a check fails."""
-    from bonsai.cli import render
-
-    with door.workspace() as workspace:
-        report = workspace.doctor(fix=fix, unlock=unlock, secrets=secrets)
-    return door.answer(report, render.doctor(report), code=int(not all(check.ok for check in report.checks)))

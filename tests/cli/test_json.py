@@ -88,6 +88,11 @@ def test_indexes_commits_and_health(sh: Shell) -> None:
     assert set(problem) == {"code", "severity", "path", "message"}
     assert sh("commit", code=77)["held"] == ["memory/domains/general/bad.md"]
     assert set(sh("doctor", code=1)) >= {"checks", "fixed", "problems"}
+    assert sh("verify")["ok"] is True
+    (sh.root / ".git/index").write_bytes(b"")
+    verified = sh("verify", code=65)
+    assert (verified["ok"], bool(verified["fsck"])) == (False, True)
+    assert set(verified["problems"][0]) == {"code", "severity", "path", "message"}
 
 
 def test_looking_back(sh: Shell) -> None:

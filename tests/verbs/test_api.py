@@ -36,7 +36,8 @@ KEYS: dict[str, set[str]] = {
     "undo": {"undone", "restored", "conflicts", "commit"},
     "daily_add": {"path", "text", "commit"},
     "daily_show": {"path", "text"},
-    "doctor": {"checks", "fixed", "problems"},
+    "doctor": {"checks", "fixed", "problems", "lost"},
+    "verify": {"ok", "fsck", "commits", "notes", "problems"},
 }
 INNER = {
     "problems": {"code", "severity", "path", "message"},
@@ -74,6 +75,7 @@ def answers(garden: Sandbox) -> dict[str, Any]:
     found["daily_show"] = box.ws.daily_show()
     found["undo"] = box.ws.undo()
     found["doctor"] = box.ws.doctor()
+    found["verify"] = box.ws.verify()
     return found
 
 
