@@ -4,8 +4,10 @@ from collections.abc import Iterator, Mapping
 from contextlib import nullcontext, suppress
 from dataclasses import replace
 
-from bonsai.adapters import git_repair, secret_audit
+from bonsai.adapters import git_graph, git_repair, secret_audit
 from bonsai.adapters.files import ensure_private
+from bonsai.adapters.git_history import GitHistory
+from bonsai.adapters.git_run import GitRun
 from bonsai.errors import BonsaiError, NotFound
 from bonsai.notes import layout
 from bonsai.notes.change import PathTime
@@ -48,6 +50,18 @@ class Checks(Place):
                 audit=secret_audit.audit if secrets else None,
                 allowed=allow.allowed(self._store),
             )
+
+    @staticmethod
+    def tend(root: str) -> list[str]:
+        """What a daemon does for the repository now and then, from any thread: look for damage, keep git fast.
+
+        Returns what fsck finds. Raises Misconfigured.
+        """
+        history = GitHistory(root)
+        found = history.check() and history.check()  # twice: meanwhile somebody may have put packs together
+        if not found:
+            git_graph.write(GitRun(root))
+        return found
 
     def verify(self) -> verifying.VerifyReport:
         """Read everything anew and compare: git with itself, the disk with HEAD, the logs with the commits.

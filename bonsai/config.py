@@ -89,6 +89,7 @@ TABLE: dict[str, dict[str, Setting]] = {
     "schedule": {
         "reindex_hours": Setting(6, 0, 8760, "the daemon checks every index so often; 0 is never"),
         "status_hours": Setting(6, 0, 8760, "it logs what is wrong so often; 0 is never"),
+        "verify_days": Setting(1, 0, 3650, "it looks for damage in git, in the background, so often; 0 is never"),
         "reflect_days": Setting(7, 0, 3650, "it stages a reflection so often; 0 is never"),
         "purge_days": Setting(0, 0, 3650, "it purges archives whose grace is over so often; 0 is never"),
         "consolidate_hours": Setting(0, 0, 8760, "it consolidates the tiers (quick) so often; 0 is never"),

@@ -19,6 +19,7 @@ def jobs(settings: Settings) -> list[Job]:
     found = [
         Job("reindex", timedelta(hours=settings["schedule", "reindex_hours"])),
         Job("status", timedelta(hours=settings["schedule", "status_hours"])),
+        Job("verify", timedelta(days=settings["schedule", "verify_days"])),
         Job("reflect", timedelta(days=settings["schedule", "reflect_days"])),
         Job("purge", timedelta(days=settings["schedule", "purge_days"])),
     ]

@@ -213,18 +213,25 @@ class Watch:
         for job in self._jobs:
             if schedule.due(job, last, now) and not self._stop.is_set():
                 times[job.name] = now.isoformat()
-                try:
-                    words = JOBS[job.name](self._space)
-                except BonsaiError as error:
-                    words = str(error)
-                if words:
-                    self._log(f"{job.name}: {words}")
+                if job.name in SLOW:  # beside the loop: an edit must not wait for it
+                    work = (job.name, SLOW[job.name], self._space.root)
+                    threading.Thread(target=self._do, args=work, name=f"bonsai {job.name}", daemon=True).start()
+                else:
+                    self._do(job.name, JOBS[job.name], self._space)
         if times != last:
             self._last_jobs = times
             with suppress(BonsaiError):  # it is kept here as long as the daemon lives
                 self._space.keep_jobs(times)
         self._say()
         self._lost = self._space.lost()
+
+    def _do(self, name: str, job: Callable[[Any], str], what: Any) -> None:
+        try:
+            words = job(what)
+        except (BonsaiError, OSError) as error:
+            words = str(error)
+        if words:
+            self._log(f"{name}: {words}")
 
     def _say(self, **state: Any) -> None:
         """Tell daemon.json; only when something changed (or could not be told), since idle means no write."""
@@ -263,6 +270,15 @@ JOBS: dict[str, Callable[[Workspace], str]] = {
     "reflect": _reflect,
     "purge": _purge,
 }
+
+
+def _verify(root: str) -> str:
+    found = Workspace.tend(root)
+    return f"git finds damage, {len(found)} lines: see `bonsai verify`" if found else ""
+
+
+#: What takes seconds, and asks only git: it gets the folder, and runs in a thread of its own.
+SLOW: dict[str, Callable[[str], str]] = {"verify": _verify}
 
 
 class Bell:

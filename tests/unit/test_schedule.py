@@ -15,12 +15,13 @@ def test_the_jobs_of_a_workspace_without_settings() -> None:
     assert {job.name: job.every for job in schedule.jobs(config.defaults())} == {
         "reindex": timedelta(hours=6),
         "status": timedelta(hours=6),
+        "verify": timedelta(days=1),
         "reflect": timedelta(days=7),
     }
 
 
 def test_a_purge_runs_only_where_it_is_switched_on() -> None:
-    settings = config.parse(b"[schedule]\npurge_days = 7\nreflect_days = 0\n")
+    settings = config.parse(b"[schedule]\npurge_days = 7\nreflect_days = 0\nverify_days = 0\n")
     assert [job.name for job in schedule.jobs(settings)] == ["reindex", "status", "purge"]
 
 

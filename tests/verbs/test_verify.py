@@ -2,12 +2,14 @@
 
 import json
 import os
+import threading
 from collections.abc import Callable
 
 import pytest
 
 from bonsai.errors import Misconfigured
 from bonsai.passes.verify import CODES
+from bonsai.watch import Watch
 from verbs.sandbox import GENERAL, Sandbox, set_time
 
 INBOX = f"{GENERAL}/inbox.md"
@@ -121,3 +123,23 @@ def test_before_the_first_commit(bare: Sandbox) -> None:
     bare.git("init", "-q")
     report = bare.ws.verify()
     assert (report.ok, report.commits, [item.code for item in report.problems]) == (True, 0, ["pending"])
+
+
+def test_what_a_daemon_does_once_a_day_finds_damage_and_keeps_git_fast(garden: Sandbox) -> None:
+    assert garden.ws.tend(str(garden.root)) == []
+    assert (garden.root / ".git/objects/info/commit-graphs").is_dir()
+    damaged(garden)
+    assert garden.ws.tend(str(garden.root)) != []
+
+
+def test_the_daemon_looks_once_a_day_beside_its_other_work(garden: Sandbox, at: Callable[[str], None]) -> None:
+    said: list[str] = []
+    daemon = Watch(garden.ws, threading.Event(), said.append)
+    daemon._by_the_clock()
+    damaged(garden)
+    for now, count in (("2026-03-15T20:15:00Z", 0), ("2026-03-16T08:20:00Z", 1), ("2026-03-16T09:00:00Z", 1)):
+        at(now)
+        daemon._by_the_clock()
+        for thread in [thread for thread in threading.enumerate() if thread.name == "bonsai verify"]:
+            thread.join()
+        assert len([line for line in said if line.startswith("verify: git finds damage")]) == count, said
