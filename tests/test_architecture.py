@@ -28,8 +28,11 @@ ALLOWED = {
     "forgetting": ["place", "run", "adapters", "passes", "ports", "notes", "errors"],
     "checks": ["place", "adapters", "passes", "ports", "notes", "errors"],
     "finding": ["story", "place", "adapters", "passes", "ports", "notes", "errors"],
-    "devices": ["place", "run", "adapters", "passes", "ports", "notes", "errors"],
-    "tiers": ["finding", "place", "run", "adapters", "passes", "ports", "facts", "notes", "errors", "config"],
+    "joining": ["run", "adapters", "passes", "ports", "notes", "errors"],
+    "devices": ["joining", "place", "run", "adapters", "passes", "ports", "notes", "errors"],
+    "archiving": ["place", "run", "adapters", "passes", "ports", "facts", "notes", "errors"],
+    "cloud": ["archiving", "place", "run", "adapters", "passes", "facts", "notes", "errors"],
+    "tiers": ["cloud", "run", "adapters", "passes", "ports", "facts", "notes", "errors"],
     "personal": [
         *("finding", "story", "place", "run", "adapters", "passes", "ports", "conversation", "notes", "errors"),
     ],

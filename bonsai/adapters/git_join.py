@@ -35,6 +35,7 @@ class Histories:
     def __init__(self, root: str) -> None:
         self.run = GitRun(root)
         self._repo = Repository(root, self.run, Index(self.run))
+        self._times: dict[str, int] = {}
 
     @property
     def layout(self) -> Layout:
@@ -60,8 +61,10 @@ class Histories:
 
     def time(self, commit: str) -> int:
         """When a commit was made, Unix seconds."""
-        out = self.run.ok("log", "-1", "--no-show-signature", "--format=%ct", "--end-of-options", commit)
-        return int(out.decode().strip())
+        if commit not in self._times:
+            out = self.run.ok("log", "-1", "--no-show-signature", "--format=%ct", "--end-of-options", commit)
+            self._times[commit] = int(out.decode().strip())
+        return self._times[commit]
 
     def times(self, base: str, tip: str) -> dict[str, int]:
         """When each managed path was last changed after `base`."""
@@ -81,6 +84,12 @@ class Histories:
         words = ("-r", "-z", "--raw", "--no-renames", "--no-ext-diff", "--no-textconv", "--end-of-options")
         out = self.run.ok("diff-tree", *words, base, tip, literal=False)
         return dict(_raw(out))
+
+    def entry(self, tip: str, path: str) -> Entry:
+        """One file of a commit, by its workspace path."""
+        name = self.layout.full(path)
+        out = self.run.ok("ls-tree", "-z", "--full-tree", "--end-of-options", tip, "--", name)
+        return next(Entry(blob.mode, blob.oid) for _, _, blob in entries(out))
 
     def new_objects(self, tip: str, known: str) -> Iterator[str]:
         """The ids of all objects that come with `tip` and are not in `known`."""

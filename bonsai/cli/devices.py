@@ -11,8 +11,9 @@ from bonsai.errors import Refused
 @verb("sync", "bonsai sync\nbonsai sync backup\nbonsai sync /media/stick/memory.git\nbonsai sync --adopt")
 @click.argument("remote", metavar="[REMOTE]", default="")
 @click.option("--adopt", is_flag=True, help="Merge also a history that is unrelated or was rewritten, keeping both.")
+@click.option("--all-deletions", is_flag=True, help="Accept that most of the notes are gone on the other side.")
 @door
-def sync(door: Door, remote: str, adopt: bool) -> int:
+def sync(door: Door, remote: str, *, adopt: bool, all_deletions: bool) -> int:
     """Bring this memory and its other copies together: fetch, merge note by note, push.
 
     REMOTE is a name of `git remote`, a path, ssh:// or https://; without it that of the branch, else origin. What both
@@ -21,7 +22,7 @@ def sync(door: Door, remote: str, adopt: bool) -> int:
     from bonsai.cli import render_devices, screen
 
     with door.workspace() as workspace:
-        report = workspace.sync(remote, adopt=adopt, cwd=current_folder())
+        report = workspace.sync(remote, adopt=adopt, all_deletions=all_deletions, cwd=current_folder())
     code = door.answer(report, render_devices.sync(report))
     if report.waiting and not door.json:
         screen.say([f"bonsai: nothing was pushed: {report.waiting}"])
@@ -40,14 +41,13 @@ def trust(door: Door, yes: bool, helpers: bool) -> int:
     from bonsai.cli import render_devices, screen
 
     with door.workspace() as workspace:
-        report = workspace.trust(helpers=helpers)
-        if report.keys and not report.trusted and door.may_ask(yes):
+        report = workspace.trust(yes=yes, helpers=helpers)
+        if not report.trusted and door.may_ask(yes):
             screen.say(render_devices.trust(report))
-            yes = click.confirm("Do you trust them?", default=False, err=True)
-        if yes:
+            if not click.confirm("Do you trust them?", default=False, err=True):
+                return Refused.code
             report = workspace.trust(yes=True, helpers=helpers)
-    code = door.answer(report, render_devices.trust(report))
-    return code if report.trusted else Refused.code
+    return door.answer(report, render_devices.trust(report))
 
 
 @click.command("merge-driver", hidden=True)

@@ -43,6 +43,7 @@ class Meeting:
     merged: list[str] = field(default_factory=list)
     kept_both: list[str] = field(default_factory=list)
     indexes: dict[str, bytes | None] = field(default_factory=dict)
+    heavy: list[Put] = field(default_factory=list)  # what is over 10 MB: no run reads it
 
 
 class _Result(NamedTuple):
@@ -96,7 +97,8 @@ def meet(ours: Branch, theirs: Branch, blob: Blob, there: set[str], executable: 
     work.part()
     found = work.meeting
     old = {item.path: item.oid for item in [*work.gone, *(result.ours for result in work.results)] if item}
-    puts, kept = [], set()
+    puts: list[Put] = []
+    kept: set[str] = set()
     for item in work.results:
         kept.add(item.path)
         before = blob(old[item.path]) if item.path in old else None
@@ -106,7 +108,8 @@ def meet(ours: Branch, theirs: Branch, blob: Blob, there: set[str], executable: 
             found.indexes[item.path] = item.data
         else:
             may_run = item.path in executable or (item.ours is not None and item.ours.path in executable)
-            puts.append(Put(item.path, item.data, before, 0o100755 if may_run else FILE))
+            large = layout.kind_of(item.path) is Kind.ASSET and len(item.data) > layout.MAX_ASSET
+            (found.heavy if large else puts).append(Put(item.path, item.data, before, 0o100755 if may_run else FILE))
     left = [path for path in sorted(old) if path not in kept]
     found.indexes |= {path: None for path in left if layout.kind_of(path) is Kind.INDEX}
     drops = [Drop(path, blob(old[path])) for path in left if layout.kind_of(path) is not Kind.INDEX]

@@ -43,7 +43,7 @@ def choose(commits: Sequence[Commit], history: History, run: str | None, actor: 
 
     `actor`: only a pass of this one is taken without being named, so that no agent takes back what another did.
 
-    Raises NotFound, Usage (a merge cannot be taken back).
+    Raises NotFound, Usage (a merge that git made cannot be taken back).
     """
     if run is None:
         undone = _undone(commits)
@@ -61,7 +61,7 @@ def choose(commits: Sequence[Commit], history: History, run: str | None, actor: 
         raise NotFound("no such run touched the memory", path=run, hint="`bonsai log` lists the runs.")
     if found.op == "erase":
         raise Usage("is an erasure: what was erased is gone", path=run, hint="`bonsai log` lists the runs.")
-    if len(found.parents) > 1:
+    if len(found.parents) > 1 and found.op != "sync":
         raise Usage("is a merge, which cannot be taken back", path=run, hint="Undo the runs that it brought in.")
     return found
 

@@ -256,6 +256,9 @@ def test_an_undo_takes_a_merge_back(pair: Pair) -> None:
     pair.b.ws.sync()
     assert pair.b.ws.undo().restored == [PRICING]
     assert b"895" in pair.b.read(PRICING) and b"Third line " in pair.b.read(INBOX)
+    run = next(commit for commit in pair.b.ws.log().commits if commit.op == "sync").run
+    assert pair.b.ws.undo(pair.b.last()[0].run).restored == [PRICING]
+    assert pair.b.ws.undo(run).restored == [PRICING], "by its name as well"
 
 
 def test_three_devices(pair: Pair, tmp_path: Path) -> None:
@@ -434,6 +437,35 @@ def test_a_link_that_somebody_committed_is_passed_on_and_not_made(pair: Pair) ->
     assert not pair.b.has("memory/link.md")
     assert "120000" in pair.b.git("ls-tree", "HEAD", "memory/link.md")
     assert "120000" in pair.b.git("ls-files", "-s", "memory/link.md")
+
+
+def test_most_notes_gone_at_once_on_the_other_side(pair: Pair) -> None:
+    for number in range(12):
+        pair.a.write(f"{GENERAL}/note-{number}.md", f"# Note {number}\n\n- of its own {number}\n")
+    pair.a.ws.sync()
+    pair.b.ws.sync()
+    for number in range(12):
+        os.remove(pair.a.root / f"{GENERAL}/note-{number}.md")
+    pair.a.ws.commit(all_deletions=True)
+    pair.a.ws.sync()
+    before = pair.b.files()
+    with pytest.raises(Refused, match="12 notes are gone") as caught:
+        pair.b.ws.sync()
+    assert "--all-deletions" in caught.value.hint and pair.b.files() == before
+    pair.b.ws.sync(all_deletions=True)
+    pair.meet()
+
+
+def test_a_file_too_large_to_look_after(pair: Pair) -> None:
+    large = b"\0" * (10 * 1024 * 1024 + 1)
+    pair.a.write("memory/film.bin", large)
+    pair.a.git("add", "memory/film.bin")
+    pair.a.git("commit", "-qm", "film")
+    pair.a.git("push", "-q", "origin", "HEAD")
+    edit(pair.b, PRICING, "895", "995")
+    pair.b.ws.sync()
+    assert pair.b.read("memory/film.bin") == large == pair.b.committed("memory/film.bin")
+    assert pair.b.ws.commit().commit is None, "it is not taken for deleted"
 
 
 # -- git itself ----------------------------------------------------------------------------------------------
