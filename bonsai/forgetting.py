@@ -357,6 +357,7 @@ class Forgetting(Place):
                 return
             self._history.remove_stale_locks(float(job["time"]))
             self._git().eraser.unlock(_moves(job))
+            self._store.sweep()  # first: it puts a file back that was about to be removed
             try:
                 self._finish(EraseReport([], 0, 0, None))
             except Busy:

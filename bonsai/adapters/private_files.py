@@ -2,12 +2,14 @@
 
 import os
 import shutil
+import time
 from collections.abc import Collection, Iterator
 from contextlib import suppress
 
 from bonsai.adapters.displaced import told
 
 FOLDER = ".bonsai"
+_PATIENCE = 5.0  # seconds
 
 
 def contents(root: str, besides: Collection[str] = ()) -> Iterator[tuple[str, bytes]]:
@@ -33,7 +35,14 @@ def remove(root: str, path: str) -> None:
     """Take away a file, or a folder with all that is in it; nothing where there is none. Raises IoFailed."""
     place = os.path.join(root, path)
     with told(path), suppress(FileNotFoundError):
-        if os.path.isdir(place) and not os.path.islink(place):
-            shutil.rmtree(place)
-        else:
+        if os.path.islink(place) or not os.path.isdir(place):
             os.unlink(place)
+            return
+        until = time.monotonic() + _PATIENCE
+        while os.path.isdir(place):
+            try:
+                shutil.rmtree(place)
+            except OSError:  # a git that outlived a killed bonsai still writes there, for milliseconds as a rule
+                if time.monotonic() > until:
+                    raise
+                time.sleep(0.05)

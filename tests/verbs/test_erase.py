@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import zlib
@@ -17,9 +18,8 @@ from bonsai.adapters.git_objects import erased_in
 from bonsai.adapters.git_repo import Repository
 from bonsai.adapters.git_run import GitRun
 from bonsai.errors import NotFound, Refused, Unavailable, Usage
-from bonsai.forgetting import Forgetting
 from bonsai.passes.erase import erased_ids
-from verbs.sandbox import GENERAL, PERSON, Sandbox
+from verbs.sandbox import GENERAL, NOW, PERSON, Sandbox
 
 pytest.importorskip("git_filter_repo")
 CANARY = "canary-kraken-7731"
@@ -64,34 +64,52 @@ def filled(box: Sandbox) -> Sandbox:
     return box
 
 
+@pytest.fixture(scope="session")
+def full_seed(seed: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What `filled` makes, made once."""
+    root = tmp_path_factory.mktemp("full") / "ws"
+    shutil.copytree(seed, root, symlinks=True)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("BONSAI_NOW", NOW)
+        filled(Sandbox(root)).close()
+    return root
+
+
+@pytest.fixture
+def full(tmp_path: Path, full_seed: Path) -> Iterator[Sandbox]:
+    """A workspace with the canary everywhere."""
+    shutil.copytree(full_seed, tmp_path / "ws", symlinks=True)
+    box = Sandbox(tmp_path / "ws")
+    yield box
+    box.close()
+
+
 # -- the proof -------------------------------------------------------------------------------------------------
 
 
-def test_an_erased_note_is_nowhere(box: Sandbox) -> None:
-    filled(box)
-    others = {path: data for path, data in box.files().items() if CANARY.encode() not in data and b"_Last" not in data}
-    report = box.ws.erase(NOTE, yes=True, reason="asked for")
-    assert places(box.root, CANARY, "blue barn") == []
+def test_an_erased_note_is_nowhere(full: Sandbox) -> None:
+    others = {path: data for path, data in full.files().items() if CANARY.encode() not in data and b"_Last" not in data}
+    report = full.ws.erase(NOTE, yes=True, reason="asked for")
+    assert places(full.root, CANARY, "blue barn") == []
     assert report.found == [] and report.objects_scanned > 10
     assert NOTE in report.paths and "memory/MEMORY.md.bak" in report.paths
-    assert not box.has(NOTE)
-    assert {path: box.read(path) for path in others if path != NOTE} == {k: v for k, v in others.items() if k != NOTE}
-    box.assert_clean()
-    assert box.git("fsck", "--full") == ""
-    assert box.ws.reindex(check=True).changed == []
+    assert not full.has(NOTE)
+    assert {path: full.read(path) for path in others if path != NOTE} == {k: v for k, v in others.items() if k != NOTE}
+    full.assert_clean()
+    assert full.git("fsck", "--full") == ""
+    assert full.ws.reindex(check=True).changed == []
 
 
-def test_an_erased_text_is_nowhere(box: Sandbox) -> None:
-    filled(box)
-    report = box.ws.erase(match=CANARY, yes=True)
-    assert places(box.root, CANARY) == []
+def test_an_erased_text_is_nowhere(full: Sandbox) -> None:
+    report = full.ws.erase(match=CANARY, yes=True)
+    assert places(full.root, CANARY) == []
     assert (
-        box.read(NOTE) == b"# Door\n\n- the door code is [erased], tell nobody\n- the key hangs beside the blue barn\n"
+        full.read(NOTE) == b"# Door\n\n- the door code is [erased], tell nobody\n- the key hangs beside the blue barn\n"
     )
     assert NOTE in report.paths
-    assert "remember: - the door code is [erased]" in box.git("tag", "-n9")
-    box.assert_clean()
-    assert box.ws.reindex(check=True).changed == []
+    assert "remember: - the door code is [erased]" in full.git("tag", "-n9")
+    full.assert_clean()
+    assert full.ws.reindex(check=True).changed == []
 
 
 @pytest.mark.parametrize(
@@ -277,38 +295,35 @@ def test_pending_edits_are_committed_first(garden: Sandbox) -> None:
 # -- what is said -----------------------------------------------------------------------------------------------
 
 
-def test_the_tombstone_says_what_and_why_but_no_word_of_it(box: Sandbox) -> None:
-    filled(box)
-    blob = box.git("rev-parse", f"HEAD:{NOTE}").strip()
-    report = box.ws.erase(NOTE, yes=True, reason="they asked")
-    commit = box.last()[0]
+def test_the_tombstone_says_what_and_why_but_no_word_of_it(full: Sandbox) -> None:
+    blob = full.git("rev-parse", f"HEAD:{NOTE}").strip()
+    report = full.ws.erase(NOTE, yes=True, reason="they asked")
+    commit = full.last()[0]
     assert (commit.op, commit.subject, commit.sha) == ("erase", "erase: general/door", report.commit)
-    assert "Bonsai-Reason: they asked" in box.message()
-    entry = json.loads(box.read("memory/_erased.json"))[0]
+    assert "Bonsai-Reason: they asked" in full.message()
+    entry = json.loads(full.read("memory/_erased.json"))[0]
     assert entry["what"] == NOTE and entry["reason"] == "they asked" and blob in entry["blobs"]
-    assert blob in erased_ids(box.read("memory/_erased.json"))
+    assert blob in erased_ids(full.read("memory/_erased.json"))
 
 
-def test_the_old_history_is_known_again(box: Sandbox, tmp_path: Path) -> None:
-    filled(box)
-    subprocess.run(["git", "clone", "-q", "--mirror", str(box.root), str(tmp_path / "old")], check=True)
-    box.ws.erase(match=CANARY, yes=True)
-    ids = erased_ids(box.read("memory/_erased.json"))
-    run = GitRun(str(box.root))
-    layout = Repository(str(box.root), run, Index(run)).layout()
-    assert erased_in(run, layout, box.head(), ids) == set()
-    box.git("fetch", "-q", str(tmp_path / "old"), "HEAD:refs/old")
-    assert erased_in(run, layout, box.git("rev-parse", "refs/old").strip(), ids)
+def test_the_old_history_is_known_again(full: Sandbox, tmp_path: Path) -> None:
+    subprocess.run(["git", "clone", "-q", "--mirror", str(full.root), str(tmp_path / "old")], check=True)
+    full.ws.erase(match=CANARY, yes=True)
+    ids = erased_ids(full.read("memory/_erased.json"))
+    run = GitRun(str(full.root))
+    layout = Repository(str(full.root), run, Index(run)).layout()
+    assert erased_in(run, layout, full.head(), ids) == set()
+    full.git("fetch", "-q", str(tmp_path / "old"), "HEAD:refs/old")
+    assert erased_in(run, layout, full.git("rev-parse", "refs/old").strip(), ids)
 
 
-def test_nothing_is_done_without_yes_or_in_a_dry_run(box: Sandbox) -> None:
-    filled(box)
-    before, refs = box.files(), box.git("for-each-ref")
+def test_nothing_is_done_without_yes_or_in_a_dry_run(full: Sandbox) -> None:
+    before, refs = full.files(), full.git("for-each-ref")
     with pytest.raises(Refused, match="for good"):
-        box.ws.erase(NOTE)
-    report = box.ws.erase(NOTE, dry_run=True)
+        full.ws.erase(NOTE)
+    report = full.ws.erase(NOTE, dry_run=True)
     assert report.dry_run and report.commits_rewritten > 3 and NOTE in report.paths and report.commit is None
-    assert box.files() == before and box.git("for-each-ref") == refs
+    assert full.files() == before and full.git("for-each-ref") == refs
 
 
 @pytest.mark.parametrize("path", ["MEMORY.md", "bonsai.toml", "memory/_index.md", "memory/_erased.json"])
@@ -340,19 +355,18 @@ def test_without_git_filter_repo_the_extra_is_named(garden: Sandbox, monkeypatch
 # -- afterwards -------------------------------------------------------------------------------------------------
 
 
-def test_undo_brings_nothing_back_and_looking_back_works(box: Sandbox) -> None:
-    filled(box)
-    runs = [commit.run for commit in box.ws.log().commits if commit.run]
-    box.ws.erase(NOTE, yes=True)
-    known = [commit.run for commit in box.ws.log().commits]
+def test_undo_brings_nothing_back_and_looking_back_works(full: Sandbox) -> None:
+    runs = [commit.run for commit in full.ws.log().commits if commit.run]
+    full.ws.erase(NOTE, yes=True)
+    known = [commit.run for commit in full.ws.log().commits]
     assert set(known) & set(runs)
     for run in known[1:]:
-        box.ws.undo(run) if run else None
-        assert not box.has(NOTE) and places(box.root, CANARY) == []
+        full.ws.undo(run) if run else None
+        assert not full.has(NOTE) and places(full.root, CANARY) == []
     with pytest.raises(Usage, match="erasure"):
-        box.ws.undo(known[0])
-    assert box.ws.why("MEMORY.md").lines
-    assert box.ws.log("memory/_index.md").commits
+        full.ws.undo(known[0])
+    assert full.ws.why("MEMORY.md").lines
+    assert full.ws.log("memory/_index.md").commits
 
 
 # -- killed -----------------------------------------------------------------------------------------------------
@@ -381,30 +395,23 @@ def killed(box: Sandbox, owner: type, name: str, *, after: bool) -> None:
 @pytest.mark.parametrize(
     ("owner", "step", "after"),
     [
-        (Eraser, "prepare", False),
         (Eraser, "prepare", True),
-        (Eraser, "take_over", True),
         (Eraser, "switch", False),
         (Eraser, "switch", True),
-        (Forgetting, "_rewrite_files", True),
-        (Forgetting, "_forget_state", True),
-        (Eraser, "sweep", False),
         (Eraser, "sweep", True),
-        (Eraser, "left", True),
     ],
     ids=lambda item: getattr(item, "__name__", str(item)),
 )
 def test_a_killed_erasure_has_not_begun_or_is_finished_by_the_next_command(
-    box: Sandbox, owner: type, step: str, after: bool
+    full: Sandbox, owner: type, step: str, after: bool
 ) -> None:
-    filled(box)
-    killed(box, owner, step, after=after)
-    box.ws.status()
-    assert not box.has(".bonsai/erasing")
+    killed(full, owner, step, after=after)
+    full.ws.status()
+    assert not full.has(".bonsai/erasing")
     if step == "prepare":
-        assert box.has(NOTE) and box.committed(NOTE)
-        box.ws.erase(NOTE, yes=True)
-    assert places(box.root, CANARY, "blue barn") == []
-    assert [commit.op for commit in box.ws.log().commits].count("erase") == 1
-    box.assert_clean()
-    assert subprocess.run(["git", *PERSON, "fsck"], cwd=box.root, capture_output=True).returncode == 0
+        assert full.has(NOTE) and full.committed(NOTE)
+        full.ws.erase(NOTE, yes=True)
+    assert places(full.root, CANARY, "blue barn") == []
+    assert [commit.op for commit in full.ws.log().commits].count("erase") == 1
+    full.assert_clean()
+    assert subprocess.run(["git", *PERSON, "fsck"], cwd=full.root, capture_output=True).returncode == 0
