@@ -11,7 +11,7 @@ from bonsai.adapters import clock
 from bonsai.adapters.files import Files, ensure_private
 from bonsai.checks import Checks
 from bonsai.devices import Devices
-from bonsai.errors import BadData, IoFailed, NotFound, Refused
+from bonsai.errors import BadData, IoFailed, NotFound, Refused, Usage
 from bonsai.finding import Finding, Mode
 from bonsai.forgetting import Forgetting
 from bonsai.notes import ages, layout, review, taxonomy
@@ -261,7 +261,12 @@ class Workspace(Tiers, Finding, Forgetting, Checks, Devices):
         def plan(_: Run, view: View, draft: Draft) -> tuple[Plan, RestoreReport]:
             return restore.restore(view, draft, self._history, path, self._point)
 
-        return self._run(plan, forgive=True, spare=path)
+        try:
+            return self._run(plan, forgive=True, spare=path)
+        except (NotFound, Usage):  # git never had it, or it is the id of a fact: perhaps the cold tier knows it
+            if self._store.exists(path) or (report := self.bring_back(path)) is None:
+                raise
+            return report
 
     def purge(self, *, dry_run: bool = False, yes: bool = False) -> PurgeReport:
         """Delete archives whose grace period is over; each is logged and stays in git."""

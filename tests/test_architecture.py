@@ -30,7 +30,7 @@ ALLOWED = {
     "finding": ["story", "place", "adapters", "passes", "ports", "notes", "errors"],
     "joining": ["run", "adapters", "passes", "ports", "notes", "errors"],
     "devices": ["joining", "place", "run", "adapters", "passes", "ports", "notes", "errors"],
-    "archiving": ["place", "run", "adapters", "passes", "ports", "facts", "notes", "errors"],
+    "archiving": ["finding", "place", "run", "adapters", "passes", "ports", "facts", "notes", "errors"],
     "cloud": ["archiving", "place", "run", "adapters", "passes", "facts", "notes", "errors"],
     "tiers": ["cloud", "run", "adapters", "passes", "ports", "facts", "notes", "errors"],
     "personal": [

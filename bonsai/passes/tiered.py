@@ -1,8 +1,11 @@
 """What the verbs of the tiers answer: typed results whose attributes are the keys of their `--json`."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
+from bonsai.facts.archive import ColdRow
 from bonsai.facts.extract import Metadata
+from bonsai.facts.score import DAY, Rules, score, tier
 
 
 @dataclass(slots=True)
@@ -21,3 +24,151 @@ class RememberReport:
     cold_synced: bool = False
     version: int = 1
     new: bool = True
+
+
+@dataclass(slots=True)
+class TreeReport:
+    """`tree --add` and `tree --remove`; `reason` says why nothing was done."""
+
+    path: str
+    added: bool = False
+    removed: bool = False
+    reason: str = ""
+    commit: str | None = None
+
+
+@dataclass(slots=True)
+class TreeShown:
+    """`tree --show`: the text within its limits, and its nodes as other tools know them."""
+
+    text: str
+    nodes: dict[str, dict[str, Any]]
+    node_count: int
+    max_nodes: int
+    size_bytes: int
+    max_bytes: int
+    hidden: int
+
+
+@dataclass(slots=True)
+class PruneReport:
+    """`tree --prune`."""
+
+    pruned: list[str]
+    commit: str | None = None
+
+
+@dataclass(slots=True)
+class RebuildReport:
+    """`tree --rebuild`: what is proposed; `applied` with where the notes are now, once it is done."""
+
+    moves: list[dict[str, str]]
+    descriptions: dict[str, str]
+    applied: bool = False
+    paths: list[str] = field(default_factory=list)
+    commit: str | None = None
+
+
+@dataclass(slots=True)
+class HotReport:
+    """`hot --update` and `hot --rebuild`; `moved` are the notes that what was pruned is in now."""
+
+    updated: str
+    output: str
+    size_bytes: int
+    max_bytes: int
+    moved: list[str] = field(default_factory=list)
+    commit: str | None = None
+
+
+@dataclass(slots=True)
+class ConsolidateReport:
+    """`consolidate`; `evicted` are the notes that left the tree, `cold_synced` the rows that waited to be sent."""
+
+    mode: str
+    agent_id: str
+    timestamp: str
+    evicted_warm: int = 0
+    archived_cold: int = 0
+    pruned_nodes: int = 0
+    tree_rebuilt: bool = False
+    cold_deleted: int = 0
+    ingested: int = 0
+    hot_size_bytes: int = 0
+    tiers: dict[str, int] = field(default_factory=dict)
+    evicted: list[str] = field(default_factory=list)
+    pruned: list[str] = field(default_factory=list)
+    kept: list[str] = field(default_factory=list)
+    cold_synced: int = 0
+    warnings: list[str] = field(default_factory=list)
+    report: str = ""
+    commit: str | None = None
+
+
+@dataclass(slots=True)
+class ColdHit:
+    """A row of `cold --query`; `tier` is what its score says, `created_at` in Unix seconds."""
+
+    id: str
+    text: str
+    category: str
+    importance: float
+    created_at: int
+    access_count: int
+    score: float
+    tier: str
+    path: str
+
+    @classmethod
+    def of(cls, row: ColdRow, rules: Rules, now: float) -> "ColdHit":
+        """A row as it is worth at a time (Unix seconds)."""
+        value = score(row.importance, (now - row.created_at) / DAY, row.accesses, rules)
+        name = tier(value, rules)
+        return cls(
+            row.id,
+            row.text,
+            row.category,
+            row.importance,
+            row.created_at,
+            row.accesses,
+            round(value, 4),
+            name if name == "frozen" else "cold",
+            row.path,
+        )
+
+
+@dataclass(slots=True)
+class SyncedReport:
+    """`sync-critical`; `synced` is False where a newer state is there."""
+
+    synced: bool
+    timestamp: str
+    size_bytes: int
+
+
+@dataclass(slots=True)
+class FromCloudReport:
+    """`restore --from-cloud`: the notes that stand again; `cold` rows stay in the cold tier."""
+
+    restored: list[str]
+    cold: int
+    hot_state: dict[str, Any]
+    commit: str | None
+
+
+@dataclass(slots=True)
+class Metrics:
+    """`metrics`: of the agent's tree; sizes of the warm tier are those of facts that may leave it."""
+
+    tree_index_size_bytes: int
+    tree_node_count: int
+    hot_memory_size_bytes: int
+    warm_memory_count: int
+    warm_memory_size_kb: float
+    retrieval_count: int
+    evictions_today: int
+    reinforcements_today: int
+    consolidation_count: int
+    last_consolidation: int
+    context_tokens_saved: int
+    timestamp: str
