@@ -18,7 +18,7 @@ from bonsai.passes.reports import UndoReport
 from verbs.sandbox import Sandbox, set_time
 
 ALL = os.environ.get("BONSAI_FAULTS") == "all"
-SEEDS = range(200 if ALL else 16)
+SEEDS = range(200 if ALL else 10)
 STEPS = 9
 DOMAINS = ("general", "business", "tech/deep")
 TOKEN = re.compile(rb"token-\d+")
@@ -58,12 +58,13 @@ class Story:
 
     def edit(self) -> None:
         for _ in range(self.dice.randint(1, 3)):
-            if self.dice.random() < 0.25:
+            others = [path for path in self.notes() if path != "MEMORY.md"]
+            if not others or self.dice.random() < 0.25:
                 name = f"memory/domains/{self.dice.choice(DOMAINS)}/n{self.count}.md"
                 text = "".join(f"{self.line()}\n" for _ in range(self.dice.randint(2, 12)))
                 self.box.write(name, f"# Note {self.count}\n\n{text}")
                 continue
-            path = self.dice.choice([path for path in self.notes() if path != "MEMORY.md"])
+            path = self.dice.choice(others)
             lines = self.box.read(path).decode().split("\n")
             at = self.dice.randint(0, len(lines) - 1)
             lines[at : at + self.dice.randint(0, 1)] = [self.line() for _ in range(self.dice.randint(0, 2))]
