@@ -119,7 +119,7 @@ def _index(facts: Facts, settings: Settings, now: datetime) -> list[Problem]:
 
 
 def _clock(facts: Facts, now: datetime) -> list[Problem]:
-    """Ages and grace periods count from these moments: one that has not come yet means that a clock is wrong, or was."""
+    """Ages and grace periods count from these moments; one that is still to come means that a clock is or was wrong."""
     moments = (
         (facts.head_time, "the last commit", "bonsai commit"),
         (facts.last_reindex, "the last reindex", "bonsai reindex"),
