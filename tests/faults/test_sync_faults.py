@@ -148,14 +148,14 @@ def place() -> Iterator[Path]:
 def test_devices_that_all_write_come_to_one_tree(place: Path, clock: Callable[[], None], number: int) -> None:
     chance = random.Random(number)
     fleet = Fleet(place, number)
-    for turn in range(50 if ALL else 5):
+    for turn in range(50 if ALL else 3):
         for device in fleet.devices:
             for _ in range(3):
                 clock()
                 fleet.work(device, chance)
         for device in chance.sample(fleet.devices, chance.randint(1, number)):
             sync(device)
-        if turn % 10 == 4:
+        if turn % 10 == 9:
             fleet.converge()
     fleet.converge()
     print(f"{number} devices, {len(fleet.written)} words")
@@ -186,7 +186,7 @@ def test_a_kill_in_the_middle_of_a_sync_loses_nothing(place: Path, clock: Callab
         for root in places:
             shutil.copytree(root, root.with_name(f"{root.name}-{kind}"), symlinks=True)
         steps = harness.run(harness.verb(two, Workspace.sync)).steps
-        for at in harness.spread(steps, 4, 60):
+        for at in harness.spread(steps, 3, 60):
             for root in places:
                 shutil.rmtree(root)
                 shutil.copytree(root.with_name(f"{root.name}-{kind}"), root, symlinks=True)
@@ -208,7 +208,7 @@ def test_a_kill_in_the_middle_of_a_sync_loses_nothing(place: Path, clock: Callab
 def test_kills_while_all_go_on_writing(place: Path, clock: Callable[[], None]) -> None:
     chance = random.Random(3)
     fleet = Fleet(place, 2)
-    for _ in range(30 if ALL else 5):
+    for _ in range(30 if ALL else 4):
         for device in fleet.devices:
             clock()
             fleet.work(device, chance)
@@ -261,7 +261,7 @@ def test_no_program_of_a_repository_runs_whatever_the_verb(hostile: tuple[Path, 
         shutil.copytree(template, root, symlinks=True)
         plant(root, run)
         mark.unlink(missing_ok=True)
-        for verb in (Workspace.sync, Workspace.trust, Workspace.commit, Workspace.sync):
+        for verb in (Workspace.sync, Workspace.trust, Workspace.commit) if ALL else (Workspace.sync,):
             try:
                 with Workspace.open(root) as workspace:
                     verb(workspace)

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,7 +14,7 @@ from bonsai.errors import BadData, Busy, Misconfigured, NotFound, Refused, Unava
 from bonsai.notes.merge_passages import MARK
 from bonsai.notes.prose import conflicted
 from bonsai.passes.reports import as_json
-from verbs.sandbox import GENERAL, PERSON, Sandbox, outside_block, set_time
+from verbs.sandbox import GENERAL, NOW, PERSON, Sandbox, outside_block, set_time
 
 INBOX = f"{GENERAL}/inbox.md"
 PRICING = "memory/domains/business/pricing.md"
@@ -55,15 +56,33 @@ def clone(remote: Path, path: Path) -> Sandbox:
     return Sandbox(path)
 
 
+@pytest.fixture(scope="session")
+def seeds(seed: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with `a`, `b` and `remote.git`, made once."""
+    folder = tmp_path_factory.mktemp("devices")
+    shutil.copytree(seed, folder / "a", symlinks=True)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("BONSAI_NOW", NOW)
+        first = Sandbox(folder / "a")
+        first.write(INBOX, f"# Inbox\n\n{LONG}")
+        first.write(PRICING, "---\ntitle: Pricing\n---\n\nA dinner costs 895 kr.\n")
+        first.write("memory/dates.md", "# Dates\n\n- 2026-05-01: the fair\n")
+        first.git("remote", "add", "origin", str(bare_repository(folder / "remote.git")))
+        first.ws.sync()
+        clone(folder / "remote.git", folder / "b").ws.commit()
+        first.close()
+    return folder
+
+
 @pytest.fixture
-def pair(garden: Sandbox, tmp_path: Path) -> Iterator[Pair]:
-    """Both have the notes of the garden; it is an hour later on `b` whenever it is at work."""
-    remote = bare_repository(tmp_path / "remote.git")
-    garden.write(INBOX, f"# Inbox\n\n{LONG}")
-    garden.ws.commit()
-    garden.git("remote", "add", "origin", str(remote))
-    garden.ws.sync()
-    found = Pair(garden, clone(remote, tmp_path / "b"), remote)
+def pair(seeds: Path, tmp_path: Path) -> Iterator[Pair]:
+    """Two devices with the same notes, and what is between them."""
+    for name in ("a", "b", "remote.git"):
+        shutil.copytree(seeds / name, tmp_path / name, symlinks=True)
+    for name in ("a", "b"):
+        config = tmp_path / name / ".git/config"
+        config.write_text(config.read_text().replace(str(seeds), str(tmp_path)))
+    found = Pair(Sandbox(tmp_path / "a"), Sandbox(tmp_path / "b"), tmp_path / "remote.git")
     yield found
     found.close()
 
