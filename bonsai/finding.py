@@ -6,10 +6,12 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from typing import Literal
 
 from bonsai.adapters import clock, past_indexes
 from bonsai.adapters.files import ensure_private
+from bonsai.adapters.glance import glance
 from bonsai.adapters.memory_search import MemorySearch
 from bonsai.adapters.sqlite_search import SqliteSearch
 from bonsai.adapters.sqlite_state import SqliteState
@@ -23,7 +25,7 @@ from bonsai.passes.recall import Scope
 from bonsai.passes.reports import RecallReport
 from bonsai.passes.search import Eyes, Layered, Source
 from bonsai.passes.tree_search import Choice, Node
-from bonsai.ports import Passages, SearchIndex
+from bonsai.ports import SearchIndex
 from bonsai.story import Story, by_actor
 
 Mode = Literal["lexical", "tree", "llm"]
@@ -85,20 +87,16 @@ class Finding(Story):
         scope = self._scope(domain, type, tag, actor, since, until, tier)
         scope, warnings = self._navigated(query, scope, mode, llm)
         commit = self._point(at) if at else ""
-        cold = MemorySearch() if at or deleted else self._cold_passages(query, limit, scope, warnings)
         if deleted:
             ranked = self._find_deleted(query, limit, scope)
         elif at:
             ranked = self._find_at(query, limit, scope, commit)
         else:
-            ranked = self._find(query, limit, scope, cold)
+            ranked = self._find(query, limit, scope)
         budget = tokens or max(recall.TOKENS, recall.TOKENS * limit // recall.USUAL)
         hits = recall.hits(ranked, budget, clock.local(self.now()).date(), gone.place if deleted else None)
         if not at and not deleted:
             self._count([hit.path for hit in hits])
-        for hit in hits:
-            if hit.path in cold.known():
-                hit.tier, hit.restore = "cold", f"bonsai restore {hit.path}"
         return RecallReport(query, hits, fresh=True, at=commit, branches=list(scope.branches), warnings=warnings)
 
     def recall_prompt(self, query: str) -> str:
@@ -108,28 +106,21 @@ class Finding(Story):
 
     # -- inside: what is there -------------------------------------------------------------------------
 
-    def _cold_passages(self, query: str, limit: int, scope: Scope, warnings: list[str]) -> MemorySearch:
-        """What the cold tier holds that may answer; see Archiving."""
-        return MemorySearch()
-
-    def _find(self, query: str, limit: int, scope: Scope, cold: MemorySearch | None = None) -> list[Ranked]:
-        """What answers, each passage as it stands on disk, and what of the cold tier does."""
-        cold = MemorySearch() if cold is None else cold
-        if scope.tier == "cold":
-            return recall.find(query, cold, limit, replace(scope, tier=""))
+    def _find(self, query: str, limit: int, scope: Scope) -> list[Ranked]:
+        """What answers, each passage as it stands on disk."""
         index, wrong = self._index(), list[str]()
         for _ in range(TRIES if index else 0):
             with suppress(Busy):
                 assert index is not None
                 sight = search.catch_up(index, self._source(), MemorySearch, wrong)
                 _need_domain(index, scope)
-                ranked = recall.find(query, _layered(sight, cold), limit, scope)
-                wrong = recall.gone([item for item in ranked if _path(item) not in cold.known()], self._readable)
+                ranked = recall.find(query, sight, limit, scope)
+                wrong = recall.gone(ranked, self._readable)
                 if not wrong:
                     return ranked
         everything = search.everything(self._source(), MemorySearch())  # nothing can be written here: slow, but right
         _need_domain(everything, scope)
-        return recall.find(query, _layered(everything, cold), limit, scope)
+        return recall.find(query, everything, limit, scope)
 
     def _index(self) -> SqliteSearch | None:
         """The index on disk; None where there is no private folder to keep it in."""
@@ -147,7 +138,8 @@ class Finding(Story):
     def _source(self) -> Source:
         self._cookies = self._cookies or Cookies(self.root)
         self._eyes = self._eyes or Eyes()
-        return Source(self._store, self.tree, self._cookies, self._eyes, time.time_ns(), self._progress)
+        look = partial(glance, self.root)
+        return Source(self._store, self.tree, self._cookies, self._eyes, look, time.time_ns(), self._progress)
 
     def _progress(self, what: str, done: int, total: int) -> None:
         if self._outside.progress:
@@ -279,14 +271,6 @@ class Finding(Story):
             if file is not None:
                 file.close()
         super().close()
-
-
-def _layered(sight: Passages, cold: MemorySearch) -> Passages:
-    return Layered(sight, cold, frozenset()) if cold.known() else sight
-
-
-def _path(item: Ranked) -> str:
-    return item.candidate.about.path
 
 
 def _need_domain(index: SearchIndex, scope: Scope) -> None:

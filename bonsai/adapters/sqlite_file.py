@@ -9,6 +9,7 @@ import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 
+CACHED = 65536  # KiB of the file that stay in memory, as far as they are used
 PATIENCE = 1.0  # seconds to wait for another process's transaction
 #: The file may be sound, but cannot be used now: locked, read-only, no rights, disk full or failing.
 NOT_NOW = {
@@ -105,6 +106,7 @@ class DerivedFile:
         db = sqlite3.connect(self.path, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
         try:
             db.execute("PRAGMA synchronous=NORMAL")
+            db.execute(f"PRAGMA cache_size=-{CACHED}")
             if number(db, "user_version") != self._schema:
                 made = self._make(db)
                 self.rebuilt = "it was empty" if made and emptied else self.rebuilt

@@ -16,6 +16,7 @@ from bonsai.notes.taxonomy import slug
 from bonsai.passes.reports import Hit
 from bonsai.ports import Passages
 
+LARGE = 30_000  # passages: from here on those that hold several words of a query crowd out the others anyway
 MAX_TEXT = 2000  # characters of a hit: a line of a megabyte helps nobody
 TOKENS = 750  # of a whole answer, unless more hits than usual are asked for
 USUAL = 10  # hits
@@ -79,12 +80,14 @@ def find(query: str, sight: Passages, limit: int, scope: Scope) -> list[Ranked]:
     """The best passages, best first."""
     wanted, keep = parse(query), scope.filter()
     with sight.reading():
-        found = sight.search(wanted.search, ranking.WIDTH, ranking.BESIDE, keep)
-        ranked = ranking.rank(wanted, found, sight.statistics(wanted.terms))
+        statistics = sight.statistics(wanted.terms)
+        width = ranking.WIDTH if statistics.passages < LARGE else ranking.WIDTH // 3
+        found = sight.search(wanted.search, width, ranking.BESIDE, keep)
+        ranked = ranking.rank(wanted, found, statistics)
         wider = ranking.expand(wanted, ranked, sight.statistics)
         if wider is not None:
             seen = {(item.about.path, item.number) for item in found}
-            more = sight.search(wider.search, ranking.WIDTH, ranking.BESIDE, keep)
+            more = sight.search(wider.search, width, ranking.BESIDE, keep)
             found += [item for item in more if (item.about.path, item.number) not in seen]
             ranked = ranking.rank(wider, found, sight.statistics(wider.terms))
     return ranked[:limit]

@@ -24,8 +24,8 @@ Progress = Callable[[str, int, int], None]
 class Layered:
     """An index that cannot be written now, and beside it the notes that it has otherwise or not at all."""
 
-    below: Passages
-    above: Passages
+    below: SearchIndex
+    above: SearchIndex
     hidden: Collection[str]  # notes of `below` that are not as they stand on disk
 
     def reading(self) -> AbstractContextManager[None]:
@@ -59,6 +59,20 @@ class Eyes:
         self._known: Mapping[str, Row] | None = None
         self._rows: dict[str, Row] = {}  # what the index holds, and the files that recall does not search
         self._folders: dict[str, Any] = {}
+        self._glance: tuple[Mapping[str, Row], int] | None = None  # of the last look, which found nothing stale
+
+    def stale_after(self, glance: int | None, index: SearchIndex, store: NoteStore, tree: Tree) -> list[str]:
+        """The same as `stale`; a glance, taken before, that is as it was at the last look makes a look needless.
+
+        A look that found nothing stale saw only files that had been at rest for a while when they were read, so the
+        next save of any of them shows in its times.
+        """
+        known = index.known()
+        if glance is not None and self._glance is not None and self._glance[0] is known and self._glance[1] == glance:
+            return []
+        found = self.stale(index, store, tree)
+        self._glance = None if found or glance is None else (known, glance)
+        return found
 
     def stale(self, index: SearchIndex, store: NoteStore, tree: Tree) -> list[str]:
         """The notes of the tree that stand otherwise on disk than in the index, or in one of the two only."""
@@ -66,10 +80,12 @@ class Eyes:
         if known is not self._known:
             self._known, self._rows, self._folders = known, dict(known), {}
         entries, same = store.differing(self._rows, self._folders)
-        found = {entry.path for entry in entries if entry.kind == "file" and is_searched(entry.path, tree)}
-        others = [entry for entry in entries if entry.kind == "file" and entry.path not in found]
+        files = {entry.path: entry for entry in entries if entry.kind == "file"}
+        notes = {path for path in files if is_searched(path, tree)}
+        others = [entry for path, entry in files.items() if path not in notes]
+        found = {path for path in notes if path not in known or known[path].stat != files[path].stat}
         if len(same) < len(self._rows):
-            gone = self._rows.keys() - same - {entry.path for entry in entries if entry.kind == "file"}
+            gone = self._rows.keys() - same - files.keys()
             found |= gone & known.keys()
             self.forget(gone - known.keys())
         for entry in others:
@@ -79,6 +95,7 @@ class Eyes:
 
     def forget(self, paths: Iterable[str]) -> None:
         """These were changed in the index, or are gone."""
+        self._glance = None
         for path in paths:
             row = self._known.get(path) if self._known is not None else None
             if row is None:
@@ -96,6 +113,7 @@ class Source:
     tree: Tree
     vouching: Vouching
     eyes: Eyes
+    glance: Callable[[], int | None]  # see adapters.glance
     instant_ns: int  # now
     progress: Progress
 
@@ -110,7 +128,7 @@ def catch_up(
     before = index.mark()
     mark, seen = source.vouching.ask(before or "")
     if before is None or seen is None or len(seen) > MANY:
-        paths = source.eyes.stale(index, source.store, source.tree)
+        paths = source.eyes.stale_after(source.glance(), index, source.store, source.tree)
     else:
         paths = _named(index, source, seen)
     paths = list(dict.fromkeys([*paths, *force]))

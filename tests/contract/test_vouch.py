@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from bonsai.adapters import vouch
+from bonsai.adapters.glance import glance
 from bonsai.adapters.lock import WriterLock
 from bonsai.adapters.vouch import Cookies
 from bonsai.adapters.watcher import DiskWatcher
@@ -118,3 +119,33 @@ def test_cookies_wake_no_daemon(root: Path, daemon: DiskWatcher) -> None:
         Cookies(str(root)).ask("")
     seen = daemon.wait(0.3)
     assert not seen.paths and not seen.lost
+
+
+# -- without a daemon ------------------------------------------------------------------------------------------------
+
+
+def test_a_glance_tells_of_every_change(root: Path) -> None:
+    note, boot = root / "memory/domains/a/n.md", root / "MEMORY.md"
+    (root / "memory/odd.md").mkdir()
+
+    def replace() -> None:
+        (root / "memory/new").write_text("another")
+        os.utime(root / "memory/new", ns=(1, 1))
+        os.replace(root / "memory/new", note)
+
+    def same_times() -> None:
+        note.write_text("Another")
+        os.utime(note, ns=(1, 1))
+
+    last = glance(str(root))
+    steps = [
+        *(lambda: note.write_text("one"), replace, same_times, lambda: note.rename(note.with_name("m.md"))),
+        *(lambda: boot.write_text("x"), lambda: boot.write_text("y"), boot.unlink),
+        *(lambda: (root / "memory/odd.md/n.md").write_text("x"), (root / "memory/domains/a/m.md").unlink),
+    ]
+    for step in steps:
+        step()
+        found = glance(str(root))
+        assert found != last and found == glance(str(root))
+        last = found
+        time.sleep(0.01)  # coarse clocks
