@@ -25,7 +25,7 @@ from bonsai.passes.recall import Scope
 from bonsai.passes.reports import RecallReport
 from bonsai.passes.search import Eyes, Layered, Source
 from bonsai.passes.tree_search import Choice, Node
-from bonsai.ports import SearchIndex
+from bonsai.ports import Passages, SearchIndex
 from bonsai.story import Story, by_actor
 
 Mode = Literal["lexical", "tree", "llm"]
@@ -87,16 +87,20 @@ class Finding(Story):
         scope = self._scope(domain, type, tag, actor, since, until, tier)
         scope, warnings = self._navigated(query, scope, mode, llm)
         commit = self._point(at) if at else ""
+        cold = MemorySearch() if at or deleted else self._cold_passages(query, limit, scope, warnings)
         if deleted:
             ranked = self._find_deleted(query, limit, scope)
         elif at:
             ranked = self._find_at(query, limit, scope, commit)
         else:
-            ranked = self._find(query, limit, scope)
+            ranked = self._find(query, limit, scope, cold)
         budget = tokens or max(recall.TOKENS, recall.TOKENS * limit // recall.USUAL)
         hits = recall.hits(ranked, budget, clock.local(self.now()).date(), gone.place if deleted else None)
         if not at and not deleted:
             self._count([hit.path for hit in hits])
+        for hit in hits:
+            if hit.path in cold.known():
+                hit.tier, hit.restore = "cold", f"bonsai restore {hit.path}"
         return RecallReport(query, hits, fresh=True, at=commit, branches=list(scope.branches), warnings=warnings)
 
     def recall_prompt(self, query: str) -> str:
@@ -106,21 +110,28 @@ class Finding(Story):
 
     # -- inside: what is there -------------------------------------------------------------------------
 
-    def _find(self, query: str, limit: int, scope: Scope) -> list[Ranked]:
-        """What answers, each passage as it stands on disk."""
+    def _cold_passages(self, query: str, limit: int, scope: Scope, warnings: list[str]) -> MemorySearch:
+        """What the cold tier holds that may answer; see Archiving."""
+        return MemorySearch()
+
+    def _find(self, query: str, limit: int, scope: Scope, cold: MemorySearch | None = None) -> list[Ranked]:
+        """What answers, each passage as it stands on disk, and what of the cold tier does."""
+        cold = MemorySearch() if cold is None else cold
+        if scope.tier == "cold":
+            return recall.find(query, cold, limit, replace(scope, tier=""))
         index, wrong = self._index(), list[str]()
         for _ in range(TRIES if index else 0):
             with suppress(Busy):
                 assert index is not None
                 sight = search.catch_up(index, self._source(), MemorySearch, wrong)
                 _need_domain(index, scope)
-                ranked = recall.find(query, sight, limit, scope)
-                wrong = recall.gone(ranked, self._readable)
+                ranked = recall.find(query, _layered(sight, cold), limit, scope)
+                wrong = recall.gone([item for item in ranked if _path(item) not in cold.known()], self._readable)
                 if not wrong:
                     return ranked
         everything = search.everything(self._source(), MemorySearch())  # nothing can be written here: slow, but right
         _need_domain(everything, scope)
-        return recall.find(query, everything, limit, scope)
+        return recall.find(query, _layered(everything, cold), limit, scope)
 
     def _index(self) -> SqliteSearch | None:
         """The index on disk; None where there is no private folder to keep it in."""
@@ -271,6 +282,14 @@ class Finding(Story):
             if file is not None:
                 file.close()
         super().close()
+
+
+def _layered(sight: Passages, cold: MemorySearch) -> Passages:
+    return Layered(sight, cold, frozenset()) if cold.known() else sight
+
+
+def _path(item: Ranked) -> str:
+    return item.candidate.about.path
 
 
 def _need_domain(index: SearchIndex, scope: Scope) -> None:

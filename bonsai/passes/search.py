@@ -24,8 +24,8 @@ Progress = Callable[[str, int, int], None]
 class Layered:
     """An index that cannot be written now, and beside it the notes that it has otherwise or not at all."""
 
-    below: SearchIndex
-    above: SearchIndex
+    below: Passages
+    above: Passages
     hidden: Collection[str]  # notes of `below` that are not as they stand on disk
 
     def reading(self) -> AbstractContextManager[None]:
