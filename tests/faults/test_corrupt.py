@@ -168,8 +168,9 @@ def test_damage_is_repaired_and_no_note_is_touched(root: Path, case: str) -> Non
     after = files(root)
     assert {path: git(root, "show", f"HEAD:{path}").encode() for path in after} == after, "all of it is in git"
     assert git(root, "status", "--porcelain", "--", "memory", "MEMORY.md") == ""
-    assert bool(report.lost) is (case in LOST), report
-    assert is_sound(root) or case in ("old blob-missing", "pack-flip"), report
+    # What two bytes in the middle of a pack belong to, perhaps to a file that still stands as it was, is by chance.
+    assert bool(report.lost) is (case in LOST) or case == "pack-flip", report
+    assert is_sound(root) or (report.lost and case in ("old blob-missing", "pack-flip")), report
 
 
 #: What nothing can bring back: the text of an old version, a commit, all of history in one pack.
