@@ -1,7 +1,7 @@
-"""The terms of a text and of a query.
+"""The terms of a text and of a query, and what else a question asks for.
 
 The words of a text are taken whole and in parts (`multi-agent`, `parse_date`, `getUserName`, `12:30`), CJK text as
-single characters and pairs. Punctuation of a query is never syntax.
+single characters and pairs. Punctuation of a query is never syntax. Nothing here knows what day it is.
 """
 
 import re
@@ -11,9 +11,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
 
+from bonsai.notes.common_words import GLUE
+from bonsai.notes.stem import stem
 from bonsai.notes.summary import without_escapes
 
-VERSION = 1  # of `index_terms`: an index that was made with another one is made anew
+VERSION = 2  # of `index_terms`: an index that was made with another one is made anew
 MAX_TERMS = 32  # of a query
 MAX_QUERY = 10_000  # characters of a query that are looked at
 
@@ -23,13 +25,34 @@ _CAMEL = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|\d+")
 _WIDE = re.compile(
     "[\u3041-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\uf900-\ufaff\U00020000-\U0003ffff]+"
 )
-_COMMON = frozenset(
-    re.findall(
-        r"\w+",
-        "a an and are as at be but by can did do does for from had has have he her his how i in is it its me my of on "
-        "or our she so that the their them they this to was we were what when where which who why will with you your",
-    )
-)
+_MONTHS = (
+    "january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november",
+    "december",
+)  # fmt: skip
+_SEASONS = {"spring": (3, 4, 5), "summer": (6, 7, 8), "autumn": (9, 10, 11), "winter": (12, 1, 2)}
+_DAY = r"(\d{1,2})(?:st|nd|rd|th)?"
+_NAMED = "|".join(_MONTHS)
+_DAY_MONTH = re.compile(rf"\b{_DAY} (?:of )?({_NAMED})\b")
+_MONTH_DAY = re.compile(rf"\b({_NAMED}) {_DAY}\b")
+_ISO = re.compile(r"\b((?:19|20)\d\d)-(\d\d)(?:-(\d\d))?\b")
+_YEAR = re.compile(r"\b((?:19|20)\d\d)\b")
+_KINDS = {
+    "when": re.compile(r"\b(?:when|(?:what|which) (?:day|date|month|year|time))\b"),
+    "amount": re.compile(r"\bhow (?:long|many|much|often|old|far)\b"),
+    "place": re.compile(r"\b(?:where|(?:what|which) (?:city|country|place|state|town))\b"),
+    "who": re.compile(r"\b(?:who|whom|whose)\b"),
+    "why": re.compile(r"\b(?:why|reason|motivat\w{1,10}|inspir\w{1,10})\b"),
+    "name": re.compile(r"\b(?:name[ds]?|called|title|which|what (?:\w{1,20} )?(?:kind|type|brand)s?)\b"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Dates:
+    """The days that a query names: months (1-12), years, and (month, day) pairs."""
+
+    months: frozenset[int] = frozenset()
+    years: frozenset[int] = frozenset()
+    days: frozenset[tuple[int, int]] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +62,8 @@ class Query:
     text: str
     terms: Mapping[str, str]  # term → as the person spells it
     search: tuple[str, ...]  # the terms of which a passage must hold one to be looked at
+    kinds: frozenset[str] = frozenset()  # what the answer is: when, amount, place, who, why, name
+    dates: Dates = Dates()
 
 
 def parse(text: str) -> Query:
@@ -49,14 +74,32 @@ def parse(text: str) -> Query:
     for word in (term for token in _tokens(text) for term in _terms(token)):
         if len(word) > 1 or not _WIDE.match(word) or word in alone:  # pairs say more than their characters
             found.setdefault(_stem(word), word)
-    rare = {term: word for term, word in found.items() if term not in _COMMON}
+    rare = {term: word for term, word in found.items() if term not in GLUE}
     terms = dict(islice((rare or found).items(), MAX_TERMS))
-    return Query(text, terms, tuple(terms))
+    lower = text.lower()
+    kinds = frozenset(kind for kind, pattern in _KINDS.items() if pattern.search(lower))
+    return Query(text, terms, tuple(terms), kinds, _dates(text))
 
 
 def index_terms(text: str) -> list[str]:
     """The terms of a text, folded, without their endings; compounds whole and in parts, CJK as characters and pairs."""
     return [term for token in _tokens(text) for term in _stems(token)]
+
+
+def _dates(text: str) -> Dates:
+    lower = text.lower()
+    pairs = [(name, day) for day, name in _DAY_MONTH.findall(lower)] + _MONTH_DAY.findall(lower)
+    days = {(_MONTHS.index(name) + 1, int(day)) for name, day in pairs}
+    months = {month for month, _ in days}
+    said = set(re.findall(r"[^\W\d_]+", lower))
+    months |= {at for at, name in enumerate(_MONTHS, 1) if name in said and (name not in ("may", "march"))}
+    months |= {at for at, name in ((3, "March"), (5, "May")) if re.search(rf"\b{name}\b", text)}
+    for name, season in _SEASONS.items():
+        months |= set(season) if name in said else set()
+    for _year, month, day in _ISO.findall(text):
+        months.add(int(month))
+        days |= {(int(month), int(day))} if day else set()
+    return Dates(frozenset(months), frozenset(int(year) for year in _YEAR.findall(text)), frozenset(days))
 
 
 def _tokens(text: str) -> list[str]:
@@ -70,10 +113,13 @@ def _stems(token: str) -> tuple[str, ...]:
 
 
 def _terms(token: str) -> list[str]:
-    """A token whole and in parts."""
+    """A token whole and in parts; `don't` and `Anna's` only in parts, of which the second says nothing."""
     if not token.isascii() and _WIDE.search(token):
         return _wide_terms(token)
-    whole = token.casefold()
+    whole = token.casefold().replace("’", "'")
+    if "'" in whole:
+        head, _, tail = whole.partition("'")
+        return _terms(head) + (_terms(tail) if tail not in ("s", "t", "d", "m", "ll", "re", "ve") else [])
     parts = [] if whole.isalpha() else _PART.findall(whole)
     if token.isascii() and not (token.islower() or token.isupper() or token.istitle()):
         parts += [part.casefold() for part in _CAMEL.findall(token)]
@@ -92,12 +138,4 @@ def _wide_terms(token: str) -> list[str]:
 
 
 def _stem(word: str) -> str:
-    """A word without its English ending."""
-    if not word.isascii() or word in _COMMON:
-        return word
-    if len(word) > 3 and word.endswith("s") and not word.endswith(("ss", "us", "is")):
-        word = word[:-1]
-    if len(word) > 5 and word.endswith(("ing", "ed")):
-        word = word[:-3] if word.endswith("g") else word[:-2]
-        word = word[:-1] if word[-1] == word[-2] and word[-1] not in "lsz" else word
-    return word[:-1] if len(word) > 4 and word.endswith("e") else word
+    return word if word in GLUE else stem(word)

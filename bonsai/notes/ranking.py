@@ -1,16 +1,59 @@
-"""Which of the passages that the index found answer a query best, and why."""
+"""Which of the passages that the index found answer a query best, and why.
 
-from collections import Counter
+The score is a weighted sum of signals (`notes/signals`). The weights were fitted by `scripts/fit-ranking`, which prints
+them; docs/ranking.md says on what, and what each idea was worth on conversations that the fit had not seen.
+"""
+
 from collections.abc import Callable, Collection, Sequence
-from math import log
+from math import exp
 from typing import NamedTuple
 
 from bonsai.notes.candidate import Candidate, Statistics
 from bonsai.notes.query import Query
+from bonsai.notes.signals import Line, Scene
 
 WIDTH = 300  # passages that the index gives
 BESIDE = 1  # passages before and after each of them that are candidates, too
-BOOSTS = {"title": 2.0, "heading": 1.0, "tags": 1.5, "path": 1.0}  # against 1.0 for the text
+MOST_REASONS = 12
+ZERO = 10.0  # the sum of signals that counts as even odds; a score is only for people to compare
+WEIGHTS = {
+    "own": -5.374,
+    "shared": 4.425,
+    "count": 0.338,
+    "rare": 0.592,
+    "near": -1.775,
+    "near_plain": 1.326,
+    "with_previous": -0.951,
+    "with_next": -1.950,
+    "after": 4.768,
+    "wide": 2.557,
+    "family": 5.808,
+    "previous": -0.868,
+    "next": 0.880,
+    "asks": -0.713,
+    "asked": 0.244,
+    "answers": 2.299,
+    "speaker": 1.157,
+    "cast": 3.523,
+    "length": 0.429,
+    "short": -0.246,
+    "time": 0.168,
+    "proper": 0.282,
+    "when": 0.819,
+    "name": 0.501,
+    "amount": 0.521,
+    "place": 0.209,
+    "why": 0.718,
+    "month": 1.577,
+    "day": 2.350,
+    "about": 0.463,
+    "note": -1.007,
+    "note_shared": 1.127,
+    "of_best": 2.989,
+    "note_of_best": 0.864,
+    "of_peak": -0.839,
+    "note_sum": 0.134,
+}
 
 
 class Ranked(NamedTuple):
@@ -23,35 +66,82 @@ class Ranked(NamedTuple):
 
 def rank(query: Query, candidates: Sequence[Candidate], statistics: Statistics) -> list[Ranked]:
     """The candidates that answer, best first; equal ones in the order of path and line."""
-    weights = {term: _weight(statistics, term) for term in query.terms}
-    usual = statistics.words / statistics.passages if statistics.passages else 1.0
-    found = []
-    for candidate in candidates:
-        score, why = _score(candidate, query, weights, usual)
-        if why:
-            found.append(Ranked(candidate, round(score, 4), why))
-    return sorted(found, key=lambda item: (-item.score, item.candidate.about.path, item.candidate.piece.lines))
+    if not candidates or not query.terms:
+        return []
+    scene = Scene(query, candidates, statistics)
+    chosen, others = scene.look()
+    scored = sorted(((_score(line), line) for line in chosen), key=_order)
+    scored += [(_below(scored, others[0], line), line) for line in others]
+    return _answers(scene, scored)
 
 
 def expand(query: Query, ranked: Sequence[Ranked], statistics: Callable[[Collection[str]], Statistics]) -> Query | None:
-    """What else to look for after a first round, None where that would not help."""
+    """What else to look for after a first round: nothing, as terms of the first hits found nothing more (docs)."""
     return None
 
 
-def _weight(statistics: Statistics, term: str) -> float:
-    holding = statistics.holding.get(term, 0) or statistics.about.get(term, 0)
-    return log(1 + (statistics.passages - holding + 0.5) / (holding + 0.5)) + 0.1
+def _score(line: Line) -> float:
+    return sum(weight * line.signals[name] for name, weight in WEIGHTS.items())
 
 
-def _score(candidate: Candidate, query: Query, weights: dict[str, float], usual: float) -> tuple[float, list[str]]:
-    piece, fields = candidate.piece, candidate.fields
-    counts = Counter(piece.terms)
-    length = 0.5 + 0.5 * len(piece.terms) / usual
-    here = {"title": fields.title, "heading": piece.heading, "tags": fields.tags, "path": fields.path}
-    score, why = 0.0, []
-    for term, weight in weights.items():
-        times = counts[term]
-        places = [name for name in BOOSTS if term in here[name]]
-        score += weight * (2.2 * times / (times + 1.2 * length) + 0.25 * sum(BOOSTS[name] for name in places))
-        why += [f"{query.terms[term]} in {name}" for name in (["text"] if times else []) + places]
-    return score, why
+def _order(scored: tuple[float, Line]) -> tuple[float, str, tuple[int, int]]:
+    score, line = scored
+    return -score, line.candidate.about.path, line.candidate.piece.lines
+
+
+def _below(scored: list[tuple[float, Line]], first: Line, line: Line) -> float:
+    """The score of a line that had no closer look: below all that had one, in the order of the first sight."""
+    return scored[-1][0] - (first.sight - line.sight) if line is not first else scored[-1][0]
+
+
+def _answers(scene: Scene, scored: Sequence[tuple[float, Line]]) -> list[Ranked]:
+    """The lines that hold a term, or answer one in a dialogue; for a note or section found by its name, one line."""
+    found: list[Ranked] = []
+    terms = scene.query.terms.keys()
+    own = {id(line): terms & set(line.candidate.piece.terms) for _, line in scored}
+    told = {place for _, line in scored if own[id(line)] for place in _places(line.candidate)}
+    for score, line in scored:
+        item, here = line.candidate, own[id(line)]
+        reasons = _reasons(scene.query, item, here)
+        if not here and item.about.path not in scene.dialogues:
+            place = _places(item)[any(reason.endswith(" in heading") for reason in reasons)]
+            if not reasons or place in told:
+                continue
+            told.add(place)
+        why = reasons + _marks(scene, line)
+        if why:
+            found.append(Ranked(item, round(_share(score), 4), why[:MOST_REASONS]))
+    return found
+
+
+def _places(item: Candidate) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The note and the section that a line stands in."""
+    return (item.about.path,), (item.about.path, *item.piece.trail, "")
+
+
+def _share(score: float) -> float:
+    """A score as a number between 0 and 1."""
+    return 1 / (1 + exp(-max(-30.0, min(30.0, score - ZERO))))
+
+
+def _reasons(query: Query, item: Candidate, own: Collection[str]) -> list[str]:
+    heading, fields = item.piece.heading, item.fields
+    where = {"title": fields.title, "heading": heading, "tags": fields.tags, "path": fields.path}
+    found = []
+    for term, word in query.terms.items():
+        found += [f"{word} in text"] if term in own else []
+        found += [f"{word} in {name}" for name, terms in where.items() if term in terms]
+    return found
+
+
+def _marks(scene: Scene, line: Line) -> list[str]:
+    """What else speaks for a line, in words."""
+    signals = line.signals
+    marks = {
+        "near the words": signals.get("near", 0.0) > 0 and not line.held,
+        "answers a question": signals.get("answers", 0.0) > 0,
+        f"said by {scene.query.terms[scene.names[0]]}" if scene.names else "": signals.get("speaker") == 1.0,
+        "of that month": signals.get("month") == 1.0,
+        "of that day": signals.get("day") == 1.0,
+    }
+    return [mark for mark, holds in marks.items() if mark and holds]

@@ -14,7 +14,7 @@ from bonsai.notes.query import index_terms, parse
         ("parse_user", {"parse_user", "pars", "user"}),
         ("getUserName", {"get", "user", "name"}),
         ("12:30 v1.2", {"12:30", "12", "30", "v1.2"}),
-        ("Deploys DEPLOYED deploying", {"deploy"}),
+        ("Deploys DEPLOYED deploying", {"deploi"}),
         ("向量数据库", {"向", "向量", "量数", "数据", "据库"}),
         ("API設計", {"api", "設計"}),
         ("ﬁlms ＡＢＣ", {"film", "abc"}),
