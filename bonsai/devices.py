@@ -43,18 +43,25 @@ class Devices(Place):
         where = far.find(remote, cwd or self.root)
         report = SyncReport(where.name or where.fetch.shown)
         for attempt in range(TRIES):
-            where, theirs = far.fetch(where)
+            try:
+                where, theirs = far.fetch(where)
+            except BonsaiError:  # offline, as a rule: the edits that wait are committed all the same
+                with suppress(BonsaiError), self._writing() as run:
+                    Encounter(far, run, "", report, all_deletions=False).settle()
+                    run.save()
+                raise
             with self._writing() as run:
                 self._name_drivers()
                 encounter = Encounter(far, run, theirs, report, all_deletions=all_deletions)
+                encounter.require_forgotten()
                 encounter.settle()
                 if not adopt:
                     encounter.require_related(far.synced(where))
                 encounter.meet()
                 run.save()
             try:
-                if self._hand_over(far, where, theirs, report):
-                    return report
+                self._hand_over(far, where, theirs, report)
+                return report
             except Busy:
                 if attempt == TRIES - 1:
                     raise
@@ -136,13 +143,10 @@ class Devices(Place):
             self._store.replace(git_drivers.ATTRIBUTES, new, old)
         run.see([git_drivers.ATTRIBUTES])
 
-    def _hand_over(self, far: "GitRemote", where: "Remote", theirs: str, report: SyncReport) -> bool:
-        """Push what they lack; says whether there is nothing left to do. Raises Busy when others were faster."""
+    def _hand_over(self, far: "GitRemote", where: "Remote", theirs: str, report: SyncReport) -> None:
+        """Push what they lack. Raises Busy when others were faster."""
         head = self._history.head()
-        if not head or head == theirs or (theirs and far.holds(theirs, head)):
-            far.remember(where, theirs)
-            return True
-        report.waiting = far.push(where, head)
-        report.pushed = 0 if report.waiting else far.count(theirs, head)
-        far.remember(where, theirs if report.waiting else head)
-        return True
+        if head and not (theirs and far.holds(theirs, head)):
+            report.waiting = far.push(where, head)
+            report.pushed = 0 if report.waiting else far.count(theirs, head)
+        far.remember(where, theirs if report.waiting or not report.pushed else head)

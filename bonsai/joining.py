@@ -5,6 +5,7 @@ from contextlib import suppress
 from datetime import UTC, datetime
 
 from bonsai.adapters.git_join import Entry, Histories
+from bonsai.adapters.git_remote import GitRemote
 from bonsai.errors import NotFound, Refused
 from bonsai.notes import layout, lifecycle
 from bonsai.notes.change import Plan, Row
@@ -47,7 +48,7 @@ class Encounter:
         all_deletions: accept that most of the notes are gone on their side.
     """
 
-    def __init__(self, far: Histories, run: Run, theirs: str, report: SyncReport, *, all_deletions: bool) -> None:
+    def __init__(self, far: GitRemote, run: Run, theirs: str, report: SyncReport, *, all_deletions: bool) -> None:
         self.far, self.run, self.theirs, self.report = far, run, theirs, report
         self.history, self.store = run.out.history, run.out.store
         self.ours = self.history.head()
@@ -72,13 +73,30 @@ class Encounter:
             hint = "If both are this memory, `bonsai sync --adopt` merges them, keeping both."
             raise Refused("its history has nothing in common with this one", path=self.report.remote, hint=hint)
 
+    def require_forgotten(self) -> None:
+        """Raises Refused where something erased would come back, from either side; what was fetched is gone again."""
+        if not self.theirs or self.far.holds(self.ours, self.theirs):
+            return
+        for holder, other, words, hint in (
+            (self.theirs, self.ours, "would bring back what was erased here", "Erase it there too, or clone it anew."),
+            (
+                self.ours,
+                self.theirs,
+                "has erased what this copy still holds",
+                "Clone it anew, and take new notes along.",
+            ),
+        ):
+            forbidden = self._erased(other)
+            if forbidden and not forbidden.isdisjoint(self.far.new_objects(holder, other)):
+                self.far.discard(self.theirs)
+                raise Refused(words, path=self.report.remote, hint=hint)
+
     def meet(self) -> None:
         """Take their history in, as one plan. Raises Refused; then nothing has changed."""
         far, run = self.far, self.run
         if not self.theirs or far.holds(self.ours, self.theirs):
             return
         base = far.base(self.ours, self.theirs)
-        self._need_erased()
         entries = self._odd(base)
         found = self._meeting(base)
         if not self._all_deletions:
@@ -192,21 +210,6 @@ class Encounter:
             if mine is None or far.time(self.theirs) > far.time(self.ours):
                 found[path] = entry
         return found
-
-    def _need_erased(self) -> None:
-        """Nothing that was erased comes back, from neither side. Raises Refused."""
-        for holder, other, words, hint in (
-            (self.theirs, self.ours, "would bring back what was erased here", "Erase it there too, or clone it anew."),
-            (
-                self.ours,
-                self.theirs,
-                "has erased what this copy still holds",
-                "Clone it anew, and take new notes along.",
-            ),
-        ):
-            forbidden = self._erased(other)
-            if forbidden and not forbidden.isdisjoint(self.far.new_objects(holder, other)):
-                raise Refused(words, path=self.report.remote, hint=hint)
 
     def _erased(self, commit: str) -> frozenset[str]:
         """The ids of what a side has erased. Raises BadData where that is damaged."""

@@ -1,5 +1,7 @@
 """The other side: fetching a branch, pushing it, and what two histories have in common. Nothing is ever forced."""
 
+import glob
+import os
 from collections.abc import Sequence
 from contextlib import suppress
 from hashlib import sha256
@@ -28,6 +30,7 @@ _FAR = " ".join(
 _FAR_END = {"fetch": ("--upload-pack", "upload-pack"), "push": ("--receive-pack", "receive-pack")}
 _CONFIG = (
     "fetch.fsckObjects=true",
+    "fetch.unpackLimit=1",  # a pack can be taken back
     "fetch.fsck.zeroPaddedFilemode=ignore",
     "fetch.fsck.badTimezone=ignore",
     "fetch.recurseSubmodules=false",
@@ -68,6 +71,7 @@ class GitRemote(Histories):
     def __init__(self, root: str, helpers: Sequence[Named] = ()) -> None:
         super().__init__(root)
         self._helpers = helpers  # the person's own ways to log in, where they have agreed to them
+        self._before: set[str] = set()  # the packs that there were before the last fetch
 
     # --- which ------------------------------------------------------------------------------------------------------
 
@@ -103,6 +107,7 @@ class GitRemote(Histories):
         """
         for ref in self._refs(_FETCHED):
             self._forget(ref)
+        self._before = self._packs()
         place = f"{_FETCHED}{token_hex(8)}"
         for known in (remote.branch, ""):
             branch = known or self._head_there(remote)
@@ -116,6 +121,33 @@ class GitRemote(Histories):
             if "couldn't find remote ref" not in result.err:
                 raise self._failure(result, remote.fetch)
         return remote, ""
+
+    def discard(self, commit: str) -> None:
+        """Take back the pack with which a fetch brought a commit, for what must not be in this repository.
+
+        A commit made meanwhile may rest on it: git writes no bytes twice. Then it stays, and nothing leads to the rest.
+        """
+        for ref in self._refs(_FETCHED):
+            self._forget(ref)
+        packs = [pack for pack in self._packs() - self._before if self._is_in(commit, pack)]
+        files = [f"{pack}.{suffix}" for pack in packs for suffix in ("idx", "rev", "pack")]
+        moved = [name for name in files if _moved(name, f"{name}.gone")]
+        if moved and self.run("fsck", "--connectivity-only", "--no-dangling", "--no-progress").code:
+            for name in reversed(moved):  # without its index a pack is none
+                _moved(f"{name}.gone", name)
+        for name in moved:
+            with suppress(OSError):
+                os.unlink(f"{name}.gone")
+
+    def _packs(self) -> set[str]:
+        """The packs that there are, without suffix."""
+        folder = os.path.join(self.layout.common_dir, "objects", "pack")
+        return {os.path.join(folder, path.removesuffix(".idx")) for path in glob.glob("pack-*.idx", root_dir=folder)}
+
+    def _is_in(self, commit: str, pack: str) -> bool:
+        with suppress(OSError), open(f"{pack}.idx", "rb") as file:
+            return commit.encode() in self.run("show-index", data=file.read()).out
+        return False
 
     def push(self, remote: Remote, commit: str) -> str:
         """Move the branch there to a commit that holds what it is at; "" when that is done, else why not.
@@ -194,7 +226,7 @@ class GitRemote(Histories):
     def remember(self, remote: Remote, commit: str) -> None:
         """Note what the remote has now; also under the name that `git status` compares with."""
         names = [_meeting(remote), *([f"refs/remotes/{remote.name}/{remote.branch}"] if remote.name else [])]
-        for name in names:
+        for name in names if commit else ():
             with suppress(BonsaiError):
                 self.run("update-ref", "--no-deref", "-m", "bonsai sync", name, commit)
         for ref in self._refs(_FETCHED):
@@ -207,6 +239,14 @@ class GitRemote(Histories):
     def _forget(self, ref: str) -> None:
         with suppress(BonsaiError):
             self.run("update-ref", "--no-deref", "-d", ref)
+
+
+def _moved(old: str, new: str) -> bool:
+    try:
+        os.rename(old, new)
+    except OSError:
+        return False
+    return True
 
 
 def _meeting(remote: Remote) -> str:

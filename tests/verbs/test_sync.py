@@ -359,7 +359,9 @@ def test_nobody_answers(pair: Pair) -> None:
     with pytest.raises(Unavailable) as caught:
         pair.b.ws.sync()
     assert caught.value.code == 69 and caught.value.hint
-    assert pair.b.files() == before and pair.b.ws.commit().commit
+    assert pair.b.read(PRICING) == before[PRICING]
+    assert b"995" in (pair.b.committed(PRICING) or b""), "what waited is committed, as the message says"
+    pair.b.assert_clean()
     pair.remote.with_name("away").rename(pair.remote)
     pair.meet()
     assert b"995" in pair.a.read(PRICING)
@@ -630,6 +632,9 @@ def test_what_was_erased_here_does_not_come_back(erased: Pair) -> None:
     with pytest.raises(Refused, match="would bring back"):
         erased.b.ws.sync(adopt=True)
     assert erased.b.head() == before
+    objects = erased.b.git("cat-file", "--batch-all-objects", "--batch-check")
+    assert not any("CANARY" in erased.b.git("cat-file", "-p", line.split()[0]) for line in objects.splitlines())
+    erased.b.assert_clean()
 
 
 def test_what_the_other_has_erased_is_not_sent_back(erased: Pair) -> None:
