@@ -67,7 +67,7 @@ class Place:
             lock=WriterLock(f"{self._private}/lock", float(self.settings["commit", "lock_seconds"])),
             settings=self.settings,
             clock=clock.now,
-            ignore_text=_template("memory-gitignore"),
+            ignore_text=template("memory-gitignore"),
             actor=actor or (f"agent:{self.agent}" if self.agent else "human"),
             session=session or os.environ.get("BONSAI_SESSION", ""),
             author=Author(self.agent, f"{self.agent}@agents.invalid") if self.agent else Author(),
@@ -307,7 +307,7 @@ class Place:
         return {}
 
 
-def _template(name: str) -> str:
+def template(name: str) -> str:
     """A text that comes with bonsai. Raises IoFailed."""
     try:
         return (resources.files("bonsai_templates") / name).read_text("utf-8")

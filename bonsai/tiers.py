@@ -4,16 +4,19 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from bonsai.adapters import clock
 from bonsai.adapters.sqlite_metrics import SqliteMetrics
 from bonsai.cloud import Cloud
 from bonsai.facts import hot
 from bonsai.facts import tree as trees
 from bonsai.facts.extract import Metadata
 from bonsai.facts.score import Rules
+from bonsai.notes import dates, lifecycle, worth
 from bonsai.notes.change import Plan
 from bonsai.notes.draft import Draft
 from bonsai.notes.view import View
 from bonsai.passes import branches, consolidate, heat, remember
+from bonsai.passes.cared import Absolute
 from bonsai.passes.remember import Wanted
 from bonsai.passes.tiered import HotReport, Metrics, PruneReport, RebuildReport, RememberReport, TreeReport, TreeShown
 from bonsai.run import Run
@@ -78,8 +81,13 @@ class Tiers(Cloud):
 
     def remember_all(self, wanted: Sequence[Wanted]) -> list[RememberReport]:
         """Remember several things in one run; all of them or none."""
-        actor = self._outside.actor
-        sourced = [item if item.source else replace(item, source=actor) for item in wanted]
+        today = clock.local(self.now()).date()
+        sourced, known = [], []
+        for item in wanted:
+            day = lifecycle.moment(item.created[:10]) if item.created else None
+            text, dated = dates.absolute(item.text, day.date() if day else today)
+            known.append((dated, worth.find(text)))
+            sourced.append(replace(item, text=text, source=item.source or self._outside.actor))
         with self._writing() as run:
             run.look()
             run.commit_edits()
@@ -91,8 +99,10 @@ class Tiers(Cloud):
         for report in reports:
             report.commit = sha if report.path in plan.paths else None
         synced = self._store_cold([report.path for report in reports]) if reports else False
-        for report in reports:
+        for report, (dated, flags) in zip(reports, known, strict=True):
             report.cold_synced = synced
+            report.dates = [Absolute(report.path, item.line, item.text, item.absolute) for item in dated]
+            report.flags = [f"{flag.kind}: {flag.advice}" for flag in flags]
         return reports
 
     # -- hot -------------------------------------------------------------------------------------------

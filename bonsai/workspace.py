@@ -9,6 +9,7 @@ from typing import Any
 
 from bonsai.adapters import clock
 from bonsai.adapters.files import Files, ensure_private
+from bonsai.caring import Caring
 from bonsai.checks import Checks
 from bonsai.devices import Devices
 from bonsai.errors import BadData, IoFailed, NotFound, Refused, Usage
@@ -48,7 +49,7 @@ STAGING = "_reflect_staging.json"
 MOMENT = 2.0  # seconds
 
 
-class Workspace(Tiers, Finding, Forgetting, Checks, Devices):
+class Workspace(Tiers, Finding, Forgetting, Checks, Devices, Caring):
     """A folder with a memory under git. `Workspace.open(path)`, then the verbs; each returns a typed report.
 
     Every verb raises a BonsaiError: NotFound, Busy (somebody else at work, git in the middle of something), Refused
@@ -60,12 +61,16 @@ class Workspace(Tiers, Finding, Forgetting, Checks, Devices):
         cls,
         path: str | os.PathLike[str] = ".",
         *,
+        templates: bool = False,
         agent: str = "",
         actor: str = "",
         session: str = "",
         progress: Progress | None = None,
     ) -> InitReport:
-        """Make a workspace, or adopt a folder with what it holds; of that, only MEMORY.md gains its block."""
+        """Make a workspace, or adopt a folder with what it holds; of that, only MEMORY.md gains its block.
+
+        `templates`: also what the care of a memory needs and is not there; AGENTS.md and HEARTBEAT.md gain a block.
+        """
         above = Files.find_workspace(os.path.realpath(path))
         if above and os.path.realpath(path).startswith(f"{above}/{layout.MEMORY}"):
             hint = f"`bonsai init {above}` adopts it."
@@ -84,8 +89,10 @@ class Workspace(Tiers, Finding, Forgetting, Checks, Devices):
                 run.commit_edits()
                 before = {path for path in run.view.rows if run.view.on_disk(path)}
                 self._write_attributes(run)
+                made = self._write_templates(run) if templates else []
                 run.reindex(agents=[self.tree])
-                created += sorted(path for path in run.view.rows if run.view.on_disk(path) and path not in before)
+                new = {path for path in run.view.rows if run.view.on_disk(path) and path not in before}
+                created += sorted({*new, *made})
                 found = pending.sort_out(run.view, self._history, generated=True)
                 run.commit_rows(found.rows, "init", "init: the memory is under git from here on")
                 run.save()

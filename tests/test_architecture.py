@@ -30,6 +30,7 @@ ALLOWED = {
     "finding": ["story", "place", "adapters", "passes", "ports", "notes", "errors"],
     "joining": ["run", "adapters", "passes", "ports", "notes", "errors"],
     "devices": ["joining", "place", "run", "adapters", "passes", "ports", "notes", "errors"],
+    "caring": ["place", "run", "adapters", "passes", "ports", "notes", "errors"],
     "archiving": ["finding", "place", "run", "adapters", "passes", "ports", "facts", "notes", "errors"],
     "cloud": ["archiving", "place", "run", "adapters", "passes", "facts", "notes", "errors"],
     "tiers": ["cloud", "run", "adapters", "passes", "ports", "facts", "notes", "errors"],
@@ -38,7 +39,7 @@ ALLOWED = {
     ],
     "talk": ["personal", "adapters", "conversation", "errors"],
     "workspace": [
-        "tiers",
+        *("tiers", "caring"),
         *("devices", "finding", "checks", "forgetting", "story", "place", "run", "commits", "adapters"),
         *("passes", "ports", "notes", "errors", "config"),
     ],
@@ -47,7 +48,7 @@ ALLOWED = {
     "watch": ["workspace", "schedule", "errors"],
     "cli": [
         *("workspace", "watch", "passes/reports", "passes/tiered", "passes/erased", "passes/synced", "passes/verify"),
-        "notes/problem",
+        *("passes/cared", "notes/problem"),
         *("notes/layout", "errors", "config", "talk", "conversation"),
         *("adapters/clock", "adapters/service", "adapters/detached", "adapters/log_file", "adapters/git_driver"),
     ],
@@ -111,7 +112,7 @@ def test_imports_go_one_way(name: str) -> None:
 
 @pytest.mark.parametrize("name", [name for name in MODULES if room(name) == "passes"])
 def test_passes_do_not_know_each_other_and_do_not_print(name: str) -> None:
-    shared = {name, "passes", "passes/reports", "passes/recover", "passes/tiered"}
+    shared = {name, "passes", "passes/reports", "passes/recover", "passes/tiered", "passes/cared"}
     used = {imported.removeprefix("bonsai.").replace(".", "/") for imported, _ in imports(MODULES[name])}
     assert not {other for other in used & set(MODULES) if room(other) == "passes"} - shared
     assert "print(" not in MODULES[name].read_text(encoding="utf-8")

@@ -19,20 +19,25 @@ style_option = click.option("--style", type=STYLES, default="bonsai", hidden=Tru
 EXIT_OF = {"HEALTHY": 0, "WARNING": 1, "CRITICAL": 2}
 
 
-@verb("init", "bonsai init\nbonsai init ~/workspace")
+@verb("init", "bonsai init\nbonsai init ~/workspace\nbonsai init --bare")
 @click.argument("target", metavar="[DIR]", default="")
+@click.option("--bare", is_flag=True, help="Leave out the templates: only the repository and the indexes.")
 @door
-def init(door: Door, target: str) -> int:
+def init(door: Door, target: str, bare: bool) -> int:
     """Make a workspace, or adopt a folder.
 
     Makes a git repository where there is none. Notes that are there stay as they are; MEMORY.md gets the generated
-    block at its end.
+    block at its end. What is not there is made: MEMORY.md with its four sections, memory/feedback.md, bonsai.toml, and
+    a block in AGENTS.md (the rules) and HEARTBEAT.md (the routine).
     """
     from bonsai.cli import render
     from bonsai.workspace import Workspace
 
     report = Workspace.init(
-        native(target or door.folder) or ".", agent=door.agent, actor=os.environ.get("BONSAI_ACTOR", "")
+        native(target or door.folder) or ".",
+        templates=not bare,
+        agent=door.agent,
+        actor=os.environ.get("BONSAI_ACTOR", ""),
     )
     return door.answer(report, render.init(report, Tree(door.agent)))
 

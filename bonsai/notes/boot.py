@@ -1,10 +1,11 @@
 """The generated block in MEMORY.md: its only author. What stands outside the block is the person's, byte for byte."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from bonsai.config import Settings
+from bonsai.notes import layout
 from bonsai.notes.index import keep_time
 from bonsai.notes.split import split
 from bonsai.notes.summary import count_tokens
@@ -14,6 +15,8 @@ END = "<!-- bonsai:end -->"
 HOT_STATE = ("Identity", "Owner", "Projects", "Lessons", "Events", "Tasks")
 TYPE_NAMES = ("User", "Feedback", "Project", "Reference")
 HOT_NAMES = (*TYPE_NAMES, *HOT_STATE)
+NAMED = 3  # files of feedback that the block names
+MAX_NAMED = 80  # characters of such a name
 
 _BOM = b"\xef\xbb\xbf"
 _BEGIN, _END = BEGIN.encode(), END.encode()
@@ -76,28 +79,40 @@ def current(boot: bytes) -> str | None:
     return b"".join(inner).decode("utf-8", "replace").replace("\r\n", "\n")
 
 
-def block(root_index: str, *, backup: bool, agent_memory: str, now_iso: str, previous: str | None) -> str:
+def block(
+    root_index: str, *, backup: bool, agent_memory: str, now_iso: str, previous: str | None, first: str = ""
+) -> str:
     """The text of the block: a header and the root index.
 
     Args:
         backup: whether the original MEMORY.md is kept beside the tree.
         agent_memory: the folder of the tree, `memory` or `memory/agents/<id>`.
+        first: what `read_first` gave.
         previous: what `current` gave; its time stays where nothing else differs, so that a second run is a no-op.
     """
-    raw = _header(agent_memory, backup, now_iso) + root_index.strip("\n")
+    raw = _header(agent_memory, backup, now_iso, first) + root_index.strip("\n")
     text = b"".join(line + b"\n" for line in _inert(raw)).decode()
     return keep_time(text, previous, _TIME)
 
 
-def header_tokens(agent_memory: str = "memory") -> int:
+def header_tokens(agent_memory: str = "memory", first: str = "") -> int:
     """Tokens of all that `splice` and `block` put around the root index."""
-    return count_tokens(f"{BEGIN}\n{_header(agent_memory, True, '2026-01-01T00:00:00+00:00')}\n{END}\n") + 1
+    header = _header(agent_memory, True, "2026-01-01T00:00:00+00:00", first)
+    return count_tokens(f"{BEGIN}\n{header}\n{END}\n") + 1
 
 
-def _header(memory: str, backup: bool, now_iso: str) -> str:
+def read_first(paths: Iterable[str]) -> str:
+    """Words that name the feedback, whatever else has no room: it must not be overlooked. "" where there is none."""
+    names = [layout.printable(path)[:MAX_NAMED] for path in sorted(paths, key=lambda path: (path.count("/"), path))]
+    more = f" and {len(names) - NAMED} more of type feedback" if len(names) > NAMED else ""
+    return ", ".join(names[:NAMED]) + more
+
+
+def _header(memory: str, backup: bool, now_iso: str, first: str) -> str:
     original = f"# Original preserved at {memory}/MEMORY.md.bak\n" if backup else ""
     title = f"# Memory Index (see {memory}/domains/ for full content)\n# Auto-generated\n"
-    return f"{title}{original}# {_TIME}: {now_iso}\n\n"
+    feedback = f"# Read first: {first}\n" if first else ""
+    return f"{title}{original}{feedback}# {_TIME}: {now_iso}\n\n"
 
 
 def hot_state_bytes(boot: bytes) -> int:

@@ -21,6 +21,7 @@ CODES: dict[str, Severity] = {
     "daemon-lagging": "warning",
     "duplicate-key": "warning",
     "emptied": "warning",
+    "feedback-number": "warning",
     "general-age": "warning",
     "git-blocked": "warning",
     "git-lock": "warning",
@@ -30,6 +31,7 @@ CODES: dict[str, Severity] = {
     "pending-purge": "warning",
     "reflection-waiting": "warning",
     "reindex-overdue": "warning",
+    "relative-date": "info",
     "secret": "warning",
     "special-file": "warning",
     "stale-index": "info",
@@ -38,6 +40,7 @@ CODES: dict[str, Severity] = {
     "uncommitted": "info",
     "unreadable": "warning",
     "unsigned": "warning",
+    "unworthy": "info",
     "watch-limit": "warning",
 }
 ORDER: dict[Severity, int] = {"info": 0, "warning": 1, "critical": 2}

@@ -32,6 +32,7 @@ class Shape:
     folders: dict[str, dict[str, Row]] = field(default_factory=dict)  # domain → path → note right in it
     daily: set[str] = field(default_factory=set)
     also: set[str] = field(default_factory=set)  # notes outside the domains
+    feedback: set[str] = field(default_factory=set)  # feedback.md and every note of that type
     facts: dict[str, Row] = field(default_factory=dict)  # those that may be hot
 
     def put(self, path: str, row: Row | None) -> None:
@@ -41,6 +42,8 @@ class Shape:
             self.facts[path] = row
         else:
             self.facts.pop(path, None)
+        of_feedback = row is not None and (path == self.tree.at("feedback.md") or _type(row) == "feedback")
+        (self.feedback.add if of_feedback and not layout.is_of_user(path) else self.feedback.discard)(path)
         domain = layout.folder_of(path[len(domains) :]) if path.startswith(domains) else ""
         if domain:
             notes = self.folders.setdefault(domain, {})
@@ -87,6 +90,10 @@ class Shape:
                 found.add(parent)
                 parent = parent.rpartition("/")[0]
         return found
+
+
+def _type(row: Row) -> str:
+    return row.summary.type if row.summary else ""
 
 
 class Count(NamedTuple):
@@ -175,7 +182,8 @@ def render(
     for path in _without_notes(view, tree, every):
         out[path] = None
     top = [stats[domain] for domain in found.domains]
-    budget = int(settings["index", "block_tokens"]) - boot.header_tokens(tree.memory)
+    first = boot.read_first(found.feedback)
+    budget = int(settings["index", "block_tokens"]) - boot.header_tokens(tree.memory, first)
     hot = _hot(view, found, settings, now_iso, int(budget * HOT_SHARE))
     budget -= count_tokens(hot) + 1
     root = index.root_index(
@@ -188,7 +196,7 @@ def render(
         previous=_text(read(tree.root_index)),
     )
     out[tree.root_index] = root.encode("utf-8", "replace")
-    out |= _boot(view, tree, root + hot, read, now_iso)
+    out |= _boot(view, tree, root + hot, read, now_iso, first)
     out |= _state(found, top, read, now_iso, violations)
     if not tree.agent:
         ignore = f"{layout.MEMORY}/.gitignore"
@@ -262,7 +270,7 @@ def _without_notes(view: View, tree: Tree, every: set[str]) -> list[str]:
     return [f"{folder}{end}" for folder in gone if view.on_disk(f"{folder}{end}")]
 
 
-def _boot(view: View, tree: Tree, root: str, read: Read, now_iso: str) -> dict[str, bytes | None]:
+def _boot(view: View, tree: Tree, root: str, read: Read, now_iso: str, first: str) -> dict[str, bytes | None]:
     """The boot file with its block, unless somebody must look at it first."""
     row = view.rows.get(tree.boot)
     if tree.boot in view.unread or (row and view.is_held(row)):
@@ -270,7 +278,7 @@ def _boot(view: View, tree: Tree, root: str, read: Read, now_iso: str) -> dict[s
     old = read(tree.boot)
     backup = view.on_disk(tree.at(layout.BACKUP))
     previous = boot.current(old) if old is not None else None
-    text = boot.block(root, backup=backup, agent_memory=tree.memory, now_iso=now_iso, previous=previous)
+    text = boot.block(root, backup=backup, agent_memory=tree.memory, now_iso=now_iso, previous=previous, first=first)
     return {tree.boot: boot.splice(old or b"", text)}
 
 

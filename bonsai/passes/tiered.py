@@ -6,13 +6,14 @@ from typing import Any
 from bonsai.facts.archive import ColdRow
 from bonsai.facts.extract import Metadata
 from bonsai.facts.score import DAY, Rules, score, tier
+from bonsai.passes.cared import Absolute
 
 
 @dataclass(slots=True)
 class RememberReport:
     """`remember`; `category` is the domain, `cold_synced` whether the cold tier has it too, `new` whether it was made.
 
-    `commit` is None where the note said so already.
+    `commit` is None where the note said so already. `dates` were made absolute; `flags` say what is likely no memory.
     """
 
     id: str
@@ -24,6 +25,8 @@ class RememberReport:
     cold_synced: bool = False
     version: int = 1
     new: bool = True
+    dates: list[Absolute] = field(default_factory=list)
+    flags: list[str] = field(default_factory=list)
 
 
 @dataclass(slots=True)
