@@ -110,7 +110,7 @@ def test_looking_back(sh: Shell) -> None:
 def test_reading(sh: Shell) -> None:
     sh("migrate")
     found = sh("recall", "what does a dinner cost", "--limit", "1")
-    assert set(found) == {"query", "hits", "fresh"}
+    assert {"query", "hits", "fresh", "at", "warnings"} <= set(found)
     [hit] = found["hits"]
     assert {"path", "lines", "heading", "title", "text", "score", "why", "tier"} <= set(hit)
     assert (hit["path"], len(hit["lines"])) == ("memory/domains/business/pricing.md", 2)
