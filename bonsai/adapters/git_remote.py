@@ -103,14 +103,15 @@ class GitRemote(Histories):
     def fetch(self, remote: Remote) -> tuple[Remote, str]:
         """What the branch there is at, with all its objects here; "" where the remote is empty.
 
-        A remote without the branch is asked for its own: one that was made with another default name.
+        A remote without the branch is asked for its own where ours is the only one here: a repository that was made
+        with another default name. Among several a branch means something, and goes to no other.
         """
         for ref in self._refs(_FETCHED):
             self._forget(ref)
         self._before = self._packs()
         place = f"{_FETCHED}{token_hex(8)}"
         for known in (remote.branch, ""):
-            branch = known or self._head_there(remote)
+            branch = known or (self._head_there(remote) if len(self._refs("refs/heads/")) == 1 else "")
             if not branch:
                 return remote, ""
             words = ("--quiet", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", "--refmap=")
@@ -233,8 +234,8 @@ class GitRemote(Histories):
             self._forget(ref)
 
     def _refs(self, prefix: str) -> list[str]:
-        out = self.run.ok("for-each-ref", "--format=%(refname)", f"{prefix}*").decode("utf-8", "surrogateescape")
-        return out.split()
+        wanted = prefix if prefix.endswith("/") else f"{prefix}*"
+        return self.run.ok("for-each-ref", "--format=%(refname)", wanted).decode("utf-8", "surrogateescape").split()
 
     def _forget(self, ref: str) -> None:
         with suppress(BonsaiError):

@@ -315,7 +315,35 @@ def test_another_branch_name_there(garden: Sandbox, tmp_path: Path) -> None:
     edit(other, PRICING, "895", "995")
     assert other.ws.sync().pushed == 1
     assert garden.ws.sync().pulled == 1
+    other.git("switch", "-q", "-c", "side")
+    edit(other, PRICING, "995", "1095")
+    other.ws.sync()
+    assert garden.ws.sync().pulled == 0, "one branch of several goes to no other"
+    assert "refs/heads/side" in garden.git("ls-remote", "origin")
     other.close()
+
+
+def test_a_folder_in_a_larger_repository(tmp_path: Path) -> None:
+    remote = bare_repository(tmp_path / "remote.git")
+    Sandbox(tmp_path).git("init", "-q", "big")
+    top = Sandbox(tmp_path / "big")
+    top.write("code.py", "x\n")
+    top.git("add", "-A")
+    top.git("commit", "-qm", "code")
+    top.git("remote", "add", "origin", str(remote))
+    Workspace.init(tmp_path / "big/my notes")
+    first = Sandbox(tmp_path / "big/my notes")
+    first.ws.sync()
+    clone(remote, tmp_path / "two")
+    second = Sandbox(tmp_path / "two/my notes")
+    for number, box in enumerate((first, second)):
+        box.write(INBOX, f"# Inbox\n\n- from {number}\n")
+    Pair(first, second, remote).meet()
+    assert {b"- from 0", b"- from 1"} <= set(first.read(INBOX).split(b"\n"))
+    assert "bonsai-generated" in top.git("check-attr", "merge", "my notes/memory/_index.md")
+    assert top.git("check-attr", "merge", "my notes/MEMORY.md").endswith(" bonsai\n")
+    first.close()
+    second.close()
 
 
 # -- when it cannot be done ----------------------------------------------------------------------------------
