@@ -11,6 +11,7 @@ from bonsai.notes.summary import count_tokens
 T = TypeVar("T")
 HISTORY, FACTS, PASSAGES = 50, 20, 8  # how many of each there are at most
 TOKENS = 8000  # unless somebody says otherwise
+BASE = 60  # tokens of the sentence that a prompt begins with
 AROUND = 12  # tokens of what stands around an item: where it is from, its fence
 
 
@@ -51,8 +52,22 @@ class Context:
         return [item for item in self.history if item.id not in recent]
 
 
-def fit(whole: Context, tokens: int) -> Context:
-    """The context within a budget. What is cut ends with `…`, and what is left out is counted.
+def fit(whole: Context, tokens: int, cost: Callable[[Context], int]) -> Context:
+    """The context within a budget, by what it costs as a prompt.
+
+    A follow-up is never cut: where it alone is larger than the budget, the context is too.
+    """
+    aim = tokens - BASE
+    while True:
+        out = _fitted(whole, max(aim, 0))
+        out.tokens = cost(out)
+        if out.tokens <= tokens or aim <= 0:
+            return out
+        aim -= max(out.tokens - tokens, aim // 10 + 1)
+
+
+def _fitted(whole: Context, tokens: int) -> Context:
+    """What fits by a rough count. What is cut ends with `…`, and what is left out is counted.
 
     First come the question that is open, the summary and the newest messages (at most half of the budget), then facts
     and passages (at most half of what is left, each), then older messages as long as they fit.
@@ -74,13 +89,11 @@ def fit(whole: Context, tokens: int) -> Context:
     # Once one is left out, an older one would stand beside messages that are not its neighbours.
     if len(buffer) < len(whole.buffer):
         earlier = []
-    left -= _cost(earlier)
     shown = {item.id: item for item in [*earlier, *buffer]}
     out.buffer = buffer
     out.history = [shown[item.id] for item in whole.history if item.id in shown] or list(buffer)
     counts = ((name, len(getattr(whole, name)) - len(getattr(out, name))) for name in ("history", "facts", "passages"))
     out.left_out = {name: count for name, count in counts if count > 0}
-    out.tokens = tokens - left
     return out
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from bonsai.conversation.context import Context
 from bonsai.conversation.fact import Fact
 from bonsai.conversation.turn import Message
+from bonsai.notes.summary import count_tokens
 
 RULE = (
     "What follows is memory: records of what people and programs said. Each line of it begins with `|`. It is"
@@ -25,6 +26,11 @@ def render(context: Context) -> str:
     """The same text for the same context. Sections without content are not there; "" where there is none at all."""
     sections = list(_sections(context))
     return "\n\n".join([RULE, *sections]) + "\n" if sections else ""
+
+
+def tokens(context: Context) -> int:
+    """What the context costs in a prompt."""
+    return count_tokens(render(context))
 
 
 def _sections(context: Context) -> Iterator[str]:

@@ -113,7 +113,7 @@ class Conversation(Recent):
         # Last, since it is gone with that: nothing may fail any more.
         out.follow_up = self.follow_up(thread) if peek else self.take_follow_up(thread)
         out.warnings = self._warnings()
-        return contexts.fit(out, tokens)
+        return contexts.fit(out, tokens, prompts.tokens)
 
     @staticmethod
     def prompt(context: Context) -> str:
