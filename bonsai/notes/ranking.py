@@ -97,18 +97,22 @@ def _below(scored: list[tuple[float, Line]], first: Line, line: Line) -> float:
 def _answers(scene: Scene, scored: Sequence[tuple[float, Line]]) -> list[Ranked]:
     """The lines that hold a term, or answer one in a dialogue; for a note or section found by its name, one line."""
     found: list[Ranked] = []
-    terms = scene.query.terms.keys()
-    own = {id(line): terms & set(line.candidate.piece.terms) for _, line in scored}
-    told = {place for _, line in scored if own[id(line)] for place in _places(line.candidate)}
-    for score, line in scored:
-        item, here = line.candidate, own[id(line)]
-        reasons = _reasons(scene.query, item, here)
+    terms = frozenset(scene.query.terms)
+    own = [terms.intersection(line.candidate.piece.terms) for _, line in scored]
+    told = {place for here, (_, line) in zip(own, scored, strict=True) if here for place in _places(line.candidate)}
+    above: dict[tuple[str, ...], list[str]] = {}
+    for here, (score, line) in zip(own, scored, strict=True):
+        item = line.candidate
+        note, section = _places(item)
+        if section not in above:
+            above[section] = _above(scene.query, item)
         if not here and item.about.path not in scene.dialogues:
-            place = _places(item)[any(reason.endswith(" in heading") for reason in reasons)]
-            if not reasons or place in told:
+            place = section if any(reason.endswith(" in heading") for reason in above[section]) else note
+            if not above[section] or place in told:
                 continue
             told.add(place)
-        why = reasons + _marks(scene, line)
+        why = [f"{word} in text" for term, word in scene.query.terms.items() if term in here]
+        why += above[section] + _marks(scene, line)
         if why:
             found.append(Ranked(item, round(_share(score), 4), why[:MOST_REASONS]))
     return found
@@ -124,24 +128,22 @@ def _share(score: float) -> float:
     return 1 / (1 + exp(-max(-30.0, min(30.0, score - ZERO))))
 
 
-def _reasons(query: Query, item: Candidate, own: Collection[str]) -> list[str]:
+def _above(query: Query, item: Candidate) -> list[str]:
+    """What of a query stands above a line, and where."""
     heading, fields = item.piece.heading, item.fields
     where = {"title": fields.title, "heading": heading, "tags": fields.tags, "path": fields.path}
-    found = []
-    for term, word in query.terms.items():
-        found += [f"{word} in text"] if term in own else []
-        found += [f"{word} in {name}" for name, terms in where.items() if term in terms]
-    return found
+    return [f"{word} in {name}" for term, word in query.terms.items() for name, held in where.items() if term in held]
 
 
 def _marks(scene: Scene, line: Line) -> list[str]:
     """What else speaks for a line, in words."""
-    signals = line.signals
-    marks = {
-        "near the words": signals.get("near", 0.0) > 0 and not line.held,
-        "answers a question": signals.get("answers", 0.0) > 0,
-        f"said by {scene.query.terms[scene.names[0]]}" if scene.names else "": signals.get("speaker") == 1.0,
-        "of that month": signals.get("month") == 1.0,
-        "of that day": signals.get("day") == 1.0,
-    }
-    return [mark for mark, holds in marks.items() if mark and holds]
+    signals, found = line.signals, []
+    if not line.held and signals.get("near") and line.candidate.about.path in scene.dialogues:
+        found.append("words of the query beside it")
+    if signals.get("answers"):
+        found.append("answers a question")
+    if signals.get("speaker") == 1.0:
+        found.append(f"said by {scene.query.terms[scene.names[0]]}")
+    if signals.get("day") or signals.get("month") == 1.0:
+        found.append("date")
+    return found

@@ -14,13 +14,13 @@ from bonsai.notes.common_words import worth
 from bonsai.notes.query import Query
 from bonsai.notes.traits import asks, dated, fitting, label_of, proper, times
 
-CLOSER_LOOK = 200  # candidates of which all signals are computed: those that look best at first sight
+CLOSER_LOOK = 100  # candidates of which all signals are computed: those that look best at first sight
 REACH = 5  # passages to each side that count as near
 FIELDS = {"title": 0.7, "tags": 0.7, "path": 0.6, "heading": 0.8}  # what a term there is worth against one in the text
 USUAL = 10.0  # terms of a passage, where nothing is counted yet
 PREFIX = 5  # letters with which words of one family begin alike (`photograph`, `photos`)
 
-Held = Mapping[str, float]  # term → how strongly a text holds it, from 0 to 2.2
+Held = Mapping[str, float]  # term → how strongly a text holds it (0 to 2.2) times its share in the query (0 to 1)
 NOTHING: Held = {}
 
 
@@ -47,10 +47,12 @@ class Scene:
         self.cast = frozenset(term for people in self.dialogues.values() for term in people)
         self.names = [term for term in query.terms if term in self.cast]
         said = [term for term in query.terms if term not in self.cast] or list(query.terms)
-        self._plain = {term: self._rarity(term) for term in said}
-        self._weights = {term: sqrt(rarity * worth(term)) for term, rarity in self._plain.items()}
-        self._total, self._total_plain = sum(self._weights.values()) or 1.0, sum(self._plain.values()) or 1.0
-        self._most = max(self._weights.values(), default=1.0)
+        plain = {term: self._rarity(term) for term in said}
+        weights = {term: sqrt(rarity * worth(term)) for term, rarity in plain.items()}
+        total, total_plain = sum(weights.values()) or 1.0, sum(plain.values()) or 1.0
+        self._share = {term: weight / total for term, weight in weights.items()}
+        self._to_plain = {term: plain[term] / total_plain / (share or 1.0) for term, share in self._share.items()}
+        self._most = max(self._share.values(), default=0.0) or 1.0
         self._wanted = frozenset(said)
         self._order = {term: at for at, term in enumerate(said)}
         self._beginnings = {term[:PREFIX]: term for term in said if len(term) >= PREFIX and term.isalpha()}
@@ -67,7 +69,7 @@ class Scene:
         wholes = {path: self._whole(lines) for path, lines in self.notes.items()}
         lines = [line for of_note in self.notes.values() for line in of_note.values()]
         for line in lines:
-            line.own = self._sum(line.held)
+            line.own = sum(line.held.values())
         for line in lines:
             path = line.candidate.about.path
             line.sight = self._first_sight(line) + 0.1 * heads[path] + 0.2 * wholes[path][0]
@@ -94,28 +96,21 @@ class Scene:
             return NOTHING
         norm = 0.6 + 0.6 * len(piece.terms) / self._usual
         counts = {term: piece.terms.count(term) for term in sorted(shared, key=self._order.__getitem__)}
-        return {term: 2.2 * count / (count + norm) for term, count in counts.items()}
+        return {term: 2.2 * count / (count + norm) * self._share[term] for term, count in counts.items()}
 
     def _fields(self, item: Candidate) -> Held:
         found: dict[str, float] = {}
         for terms, value in zip((*item.fields, item.piece.heading), FIELDS.values(), strict=True):
             for term in self._wanted.intersection(terms):
                 found[term] = max(found.get(term, 0.0), value)
-        return {term: found[term] for term in self._order if term in found}
-
-    def _sum(self, held: Held) -> float:
-        weights = self._weights
-        return sum(weights[term] * value for term, value in held.items()) / self._total
-
-    def _sum_plain(self, held: Held) -> float:
-        return sum(self._plain[term] * value for term, value in held.items()) / self._total_plain
+        return {term: found[term] * self._share[term] for term in self._order if term in found}
 
     def _first_sight(self, line: Line) -> float:
         around, at = self.notes[line.candidate.about.path], line.candidate.number
         beside = sum(around[number].own for number in (at - 1, at + 1) if number in around)
         near = sum(around[number].own for number in (at - 2, at + 2) if number in around)
         speaks = bool(self.names) and self.names[0] in line.label
-        return line.own + 0.5 * beside + 0.25 * near + 0.3 * self._sum(line.fields) + 0.15 * speaks
+        return line.own + 0.5 * beside + 0.25 * near + 0.3 * sum(line.fields.values()) + 0.15 * speaks
 
     def _head(self, lines: Mapping[int, Line]) -> float:
         """How much of the query stands above the text of a note, by how few notes have it there."""
@@ -131,8 +126,12 @@ class Scene:
         for number in sorted(lines):
             for term, value in lines[number].held.items():
                 sums[term] += value
-        held = {term: 2.2 * value / (value + 1.2) for term, value in sums.items()}
-        return self._sum(held), self._sum(dict.fromkeys(held, 1.0))
+        shares = [self._share[term] for term in sums]
+        held = [
+            2.2 * value * share / (value + 1.2 * share or 1.0)
+            for value, share in zip(sums.values(), shares, strict=True)
+        ]
+        return sum(held), sum(shares)
 
     def _around(self, line: Line) -> dict[int, Held]:
         item, known = line.candidate, self.notes[line.candidate.about.path]
@@ -148,30 +147,30 @@ class Scene:
 
     def _words(self, line: Line) -> dict[str, float]:
         around = self._around(line)
-        own, total = line.held, self._total
+        own = line.held
         back, back2, on, on2 = (around.get(step, NOTHING) for step in (-1, -2, 1, 2))
         near = _best((own, 1.0), (back, 0.6), (on, 0.6), (back2, 0.4), (on2, 0.4), (line.fields, 1.0))
-        weights = [self._weights[term] for term in own]
+        shares = [self._share[term] for term in own]
         return {
             "own": line.own,
-            "shared": sum(weights) / total,
+            "shared": sum(shares),
             "count": float(len(own)),
-            "rare": max(weights, default=0.0) / self._most,
-            "near": self._sum(near),
-            "near_plain": self._sum_plain(near),
-            "with_previous": self._sum(_best((own, 1.0), (back, 1.0))),
-            "with_next": self._sum(_best((own, 1.0), (on, 1.0))),
-            "after": self._sum(_best((own, 1.0), (back, 0.8), (back2, 0.5))),
-            "previous": self._sum(back),
-            "next": self._sum(on),
-            "wide": self._sum(_best((own, 1.0), *((held, 0.8) for held in around.values()))),
+            "rare": max(shares, default=0.0) / self._most,
+            "near": sum(near.values()),
+            "near_plain": sum(value * self._to_plain[term] for term, value in near.items()),
+            "with_previous": sum(_best((own, 1.0), (back, 1.0)).values()),
+            "with_next": sum(_best((own, 1.0), (on, 1.0)).values()),
+            "after": sum(_best((own, 1.0), (back, 0.8), (back2, 0.5)).values()),
+            "previous": sum(back.values()),
+            "next": sum(on.values()),
+            "wide": sum(_best((own, 1.0), *((held, 0.8) for held in around.values())).values()),
             "family": self._family(line.candidate.piece),
         }
 
     def _family(self, piece: Piece) -> float:
         """The best term of which another word of its family stands here."""
         alike = {self._beginnings[term[:PREFIX]] for term in piece.terms if term[:PREFIX] in self._beginnings}
-        return max((self._weights[term] for term in alike if term not in piece.terms), default=0.0) / self._total
+        return max((self._share[term] for term in alike if term not in piece.terms), default=0.0)
 
     # -- who, what, when ---------------------------------------------------------------------------------------
 
