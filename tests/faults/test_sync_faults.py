@@ -1,5 +1,6 @@
 """Devices that all write, kills in the middle, and repositories with traps: all come to one tree, no word is lost."""
 
+import os
 import random
 import re
 import shutil
@@ -15,6 +16,7 @@ import pytest
 from harness import ALL, git, managed
 from test_hostile_repo import VECTORS
 
+from bonsai.adapters.git_remote import GitRemote
 from bonsai.errors import BonsaiError, Refused
 from bonsai.notes.prose import conflicted
 from bonsai.workspace import Workspace
@@ -202,6 +204,38 @@ def test_a_kill_in_the_middle_of_a_sync_loses_nothing(place: Path, clock: Callab
             ), f"{kind}, {found.step}: what was pulled is no edit of this side"
             fleet.converge()
     assert steps > 40
+
+
+@pytest.mark.parametrize("ends", ["killed", "interrupted"])
+def test_an_end_right_after_head_moved_on(place: Path, monkeypatch: pytest.MonkeyPatch, ends: str) -> None:
+    """What the files hold then is what HEAD has: to put the old bytes back would undo the other device's work."""
+    fleet = Fleet(place, 2)
+    one, two = fleet.devices
+    sync(two)
+    fleet.write(one, fleet.note(0), f"# Note\n\n{fleet.token()}\n")
+    fleet.write(one, fleet.note("new"), f"# New\n\n{fleet.token()}\n")
+    sync(one)
+    forward = GitRemote.forward
+
+    def moved(self: GitRemote, old: str, new: str) -> str:
+        forward(self, old, new)
+        if ends == "killed":
+            os._exit(9)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(GitRemote, "forward", moved)
+        child = os.fork()
+        if not child:
+            try:
+                sync(two)
+            finally:
+                os._exit(8)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == (9 if ends == "killed" else 8)
+    with Workspace.open(two) as workspace:
+        assert workspace.commit().commit is None
+    assert git(two, "rev-parse", "HEAD") == git(one, "rev-parse", "HEAD")
+    fleet.converge()
 
 
 @pytest.mark.slow

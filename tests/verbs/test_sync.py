@@ -305,6 +305,22 @@ def test_two_clones_without_anything_between_them(pair: Pair) -> None:
     assert pair.a.files() == pair.b.files() and b"Third line " in pair.b.read(INBOX)
 
 
+def test_both_merge_the_same_at_different_times(pair: Pair, tmp_path: Path) -> None:
+    edit(pair.a, PRICING, "895", "995")
+    pair.a.write("memory/domains/x/a.md", "# A\n")
+    pair.a.ws.commit()
+    set_time("2026-03-15T09:15:00Z")
+    edit(pair.b, PRICING, "895", "1095")
+    pair.b.write("memory/domains/y/b.md", "# B\n")
+    pair.b.ws.commit()
+    shutil.copytree(pair.a.root, tmp_path / "before", symlinks=True)
+    set_time("2026-03-15T10:15:00Z")
+    pair.a.ws.sync(str(pair.b.root))
+    set_time("2026-03-15T11:15:00Z")
+    pair.b.ws.sync(str(tmp_path / "before"))
+    assert pair.a.git("rev-parse", "HEAD^{tree}") == pair.b.git("rev-parse", "HEAD^{tree}")
+
+
 def test_another_branch_name_there(garden: Sandbox, tmp_path: Path) -> None:
     remote = bare_repository(tmp_path / "remote.git")
     garden.git("remote", "add", "origin", str(remote))
