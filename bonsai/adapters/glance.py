@@ -6,35 +6,36 @@ most of the time then.
 
 import os
 from contextlib import suppress
+from zlib import crc32
 
 from bonsai.notes.layout import MEMORY
 
 
-def glance(root: str) -> int | None:
-    """A number that differs when a note came, went, or was saved; None where a folder cannot be looked into.
+def glance(root: str) -> str:
+    """A number that differs when a note came, went, or was saved; "" where a folder cannot be looked into.
 
     The change time cannot be set from outside, and every write moves it: with inode and size it tells as much as all of
-    a stat. Only comparable within one process.
+    a stat. The number means the same in every process, as only numbers are hashed.
     """
-    found, folders = 0, [f"{root}/{MEMORY}"]
+    found, folders = 0, [os.fsencode(f"{root}/{MEMORY}")]
     try:
-        for name in os.listdir(root):
-            if name.endswith(".md"):
+        for name in os.listdir(os.fsencode(root)):
+            if name.endswith(b".md"):
                 with suppress(FileNotFoundError):
-                    info = os.lstat(f"{root}/{name}")
-                    found += hash((name, info.st_ctime_ns, info.st_ino, info.st_size, info.st_mode))
+                    info = os.lstat(b"%s/%s" % (os.fsencode(root), name))
+                    found += hash((crc32(name), info.st_ctime_ns, info.st_ino, info.st_size, info.st_mode))
         while folders:
             folder = folders.pop()
             with os.scandir(folder) as entries:
                 for entry in entries:
                     name = entry.name
                     if entry.is_dir(follow_symlinks=False):
-                        if name[0] != ".":
+                        if name[:1] != b".":
                             folders.append(entry.path)
-                            found += hash(entry.path)
-                    elif name[-3:] == ".md":
+                            found += crc32(entry.path)
+                    elif name[-3:] == b".md":
                         info = entry.stat(follow_symlinks=False)
-                        found += hash((name, info.st_ctime_ns, info.st_ino, info.st_size, info.st_mode))
+                        found += hash((crc32(name), info.st_ctime_ns, info.st_ino, info.st_size, info.st_mode))
     except OSError:  # gone between the listing and the stat, or closed to us: a look tells
-        return None
-    return found
+        return ""
+    return str(found)

@@ -1,7 +1,7 @@
 """Bring the search index in line with the disk: what a live daemon names, else what a look finds different."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +15,7 @@ from bonsai.ports import History, NoteStore, Passages, SearchIndex, Vouching
 #: A file that changed less than this before the look may change again without its times telling (coarse clocks).
 RACY_NS = 50_000_000
 CHUNK = 500  # notes that are read from git at once
+GLANCE = "|"  # in the mark of an index: what the daemon said, and the glance of a look that found nothing stale
 MANY = 1000  # paths that a daemon names; for more, a look at everything costs less
 _NO_STAT = Stat(0, 0, 0, 0, 0)
 Progress = Callable[[str, int, int], None]
@@ -59,20 +60,6 @@ class Eyes:
         self._known: Mapping[str, Row] | None = None
         self._rows: dict[str, Row] = {}  # what the index holds, and the files that recall does not search
         self._folders: dict[str, Any] = {}
-        self._glance: tuple[Mapping[str, Row], int] | None = None  # of the last look, which found nothing stale
-
-    def stale_after(self, glance: int | None, index: SearchIndex, store: NoteStore, tree: Tree) -> list[str]:
-        """The same as `stale`; a glance, taken before, that is as it was at the last look makes a look needless.
-
-        A look that found nothing stale saw only files that had been at rest for a while when they were read, so the
-        next save of any of them shows in its times.
-        """
-        known = index.known()
-        if glance is not None and self._glance is not None and self._glance[0] is known and self._glance[1] == glance:
-            return []
-        found = self.stale(index, store, tree)
-        self._glance = None if found or glance is None else (known, glance)
-        return found
 
     def stale(self, index: SearchIndex, store: NoteStore, tree: Tree) -> list[str]:
         """The notes of the tree that stand otherwise on disk than in the index, or in one of the two only."""
@@ -95,7 +82,6 @@ class Eyes:
 
     def forget(self, paths: Iterable[str]) -> None:
         """These were changed in the index, or are gone."""
-        self._glance = None
         for path in paths:
             row = self._known.get(path) if self._known is not None else None
             if row is None:
@@ -113,7 +99,7 @@ class Source:
     tree: Tree
     vouching: Vouching
     eyes: Eyes
-    glance: Callable[[], int | None]  # see adapters.glance
+    glance: Callable[[], str]  # see adapters.glance
     instant_ns: int  # now
     progress: Progress
 
@@ -126,9 +112,14 @@ def catch_up(
     Where it cannot be written, the rest is put into an index that `aside` makes. Raises Busy where it cannot be used.
     """
     before = index.mark()
-    mark, seen = source.vouching.ask(before or "")
+    old_mark, _, old_glance = (before or "").partition(GLANCE)
+    mark, seen = source.vouching.ask(old_mark)
     if before is None or seen is None or len(seen) > MANY:
-        paths = source.eyes.stale_after(source.glance(), index, source.store, source.tree)
+        glance = source.glance()  # before the look: what changes in between shows in the next one
+        same = before is not None and glance == old_glance != ""
+        paths = [] if same else source.eyes.stale(index, source.store, source.tree)
+        if before is not None and not paths and (not same or mark != old_mark):
+            _remember(index, f"{mark}{GLANCE}{glance}")
     else:
         paths = _named(index, source, seen)
     paths = list(dict.fromkeys([*paths, *force]))
@@ -147,6 +138,15 @@ def catch_up(
             raise
         return Layered(index, _in_memory(source.store, paths, aside()), frozenset(paths))
     return index
+
+
+def _remember(index: SearchIndex, mark: str) -> None:
+    """What was seen by a look that found nothing stale, for the next glance.
+
+    It saw only files that had been at rest for a while when they were read, so the next save of any shows in its times.
+    """
+    with suppress(Busy), index.writing():
+        index.finish(mark)
 
 
 def everything(source: Source, index: SearchIndex) -> SearchIndex:

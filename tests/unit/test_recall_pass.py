@@ -41,7 +41,7 @@ class Nobody:
 
 
 def source(store: MemoryStore) -> search.Source:
-    return search.Source(store, Tree(), Nobody(), search.Eyes(), lambda: None, 10**30, lambda what, done, total: None)
+    return search.Source(store, Tree(), Nobody(), search.Eyes(), lambda: "", 10**30, lambda what, done, total: None)
 
 
 def index_of(files: dict[str, bytes]) -> MemorySearch:

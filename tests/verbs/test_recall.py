@@ -7,6 +7,7 @@ import shutil
 import stat
 import subprocess
 import threading
+import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
@@ -415,3 +416,24 @@ def test_the_prompt_holds_the_tree_and_no_credential(grove: Sandbox) -> None:
 
 def test_a_workspace_is_a_finding_one() -> None:
     assert issubclass(Workspace, Finding)
+
+
+def test_a_daemon_is_believed_once_it_has_been_asked(sea: Sandbox) -> None:
+    """Also where nothing had to be written: else every question would look at all notes again."""
+    space, asked = sea.ws, list[str]()
+    for _ in range(3):  # the second look finds all at rest, and is remembered
+        time.sleep(0.06)
+        space.recall("squid")
+
+    class Daemon:
+        def ask(self, since: str) -> tuple[str, list[str] | None]:
+            asked.append(since)
+            return "life.1", ([] if since == "life.1" else None)
+
+    space._cookies = Daemon()
+    for _ in range(3):
+        assert paths(space.recall("squid")) == [NOTE]
+    assert asked == ["", "life.1", "life.1"]
+    space._cookies = None
+    sea.write(NOTE, "# Sea\n\nThe whale sings.\n")
+    assert space.recall("squid").hits == [] and paths(space.recall("whale")) == [NOTE]
