@@ -161,6 +161,12 @@ class Archiving(Finding):
 
         return self._run(plan)
 
+    def _cold_note(self, path: str) -> bytes:
+        """The bytes of a note in the cold tier, empty where that has none."""
+        archive = self._cold(patient=False)
+        rows = archive.get(self._me, path) if archive else []
+        return archives.note_of(rows[0], "") if rows else b""
+
     def _bring(self, draft: Draft, row: ColdRow, now_iso: str) -> str:
         """Draft the note of a row where it stood; "" where it stands, or something else does."""
         path = archives.place(row, self.tree)

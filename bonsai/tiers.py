@@ -1,16 +1,18 @@
-"""The verbs of the tiers: remember, hot, tree, metrics; those of the cold tier are in `archiving` and `cloud`."""
+"""The verbs of the tiers: remember, hot, tree, metrics; others are in `archiving`, `cloud`, `gleaning`."""
 
+import os
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 from bonsai.adapters import clock
 from bonsai.adapters.sqlite_metrics import SqliteMetrics
-from bonsai.cloud import Cloud
+from bonsai.errors import Usage
 from bonsai.facts import hot
 from bonsai.facts import tree as trees
 from bonsai.facts.extract import Metadata
 from bonsai.facts.score import Rules
+from bonsai.gleaning import Gleaning
 from bonsai.notes import dates, lifecycle, worth
 from bonsai.notes.change import Plan
 from bonsai.notes.draft import Draft
@@ -22,9 +24,10 @@ from bonsai.passes.tiered import HotReport, Metrics, PruneReport, RebuildReport,
 from bonsai.run import Run
 
 METRICS = ".bonsai/metrics.db"
+REBUILD_MODEL = "BONSAI_LLM_REBUILD_MODEL"
 
 
-class Tiers(Cloud):
+class Tiers(Gleaning):
     """A workspace whose facts are scored."""
 
     _metrics: SqliteMetrics | None = None
@@ -167,6 +170,14 @@ class Tiers(Cloud):
     def tree_prompt(self) -> str:
         """What a language model is asked for a better shape of the tree."""
         return trees.prompt(self._all_nodes(), trees.Limits.of(self.settings))
+
+    def tree_ask(self, llm: str = "") -> str:
+        """A proposal for a better shape of the tree, from the language model at an endpoint. Raises Unavailable."""
+        place = llm or os.environ.get("BONSAI_LLM_ENDPOINT", "")
+        if not place:
+            hint = "Name one with --llm-endpoint, or give a proposal with --proposal FILE."
+            raise Usage("a rebuild needs the endpoint of a language model", hint=hint)
+        return self._model(place, os.environ.get(REBUILD_MODEL, "")).complete(self.tree_prompt())
 
     def tree_rebuild(self, answer: Any, *, apply: bool = False) -> RebuildReport:
         """What of a proposal (a model's answer, or an object) makes sense here; `apply`: do it, as one guarded run.

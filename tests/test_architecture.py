@@ -33,7 +33,8 @@ ALLOWED = {
     "caring": ["place", "run", "adapters", "passes", "ports", "notes", "errors"],
     "archiving": ["finding", "place", "run", "adapters", "passes", "ports", "facts", "notes", "errors"],
     "cloud": ["archiving", "place", "run", "adapters", "passes", "facts", "notes", "errors"],
-    "tiers": ["cloud", "run", "adapters", "passes", "ports", "facts", "notes", "errors"],
+    "gleaning": ["cloud", "adapters", "passes", "facts", "notes", "errors"],
+    "tiers": ["gleaning", "run", "adapters", "passes", "ports", "facts", "notes", "errors"],
     "personal": [
         *("finding", "story", "place", "run", "adapters", "passes", "ports", "conversation", "notes", "errors"),
     ],
@@ -50,6 +51,7 @@ ALLOWED = {
         *("workspace", "watch", "passes/reports", "passes/tiered", "passes/erased", "passes/synced", "passes/verify"),
         *("passes/cared", "notes/problem"),
         *("notes/layout", "errors", "config", "talk", "conversation"),
+        *("facts/distill", "passes/tree_search", "notes/secrets", "adapters/llm", "adapters/own_arguments"),
         *("adapters/clock", "adapters/service", "adapters/detached", "adapters/log_file", "adapters/git_driver"),
     ],
     "__init__": ["workspace"],

@@ -21,7 +21,20 @@ COMMANDS = {
     "status": "tree",
     "doctor": "checking",
     "verify": "checking",
+    "remember": "tiers",
     "recall": "finding",
+    "retrieve": "gleaning",
+    "hot": "tiers",
+    "tree": "tiers",
+    "consolidate": "tiers",
+    "cold": "tiers",
+    "sync-critical": "tiers",
+    "metrics": "tiers",
+    "distill": "gleaning",
+    "ingest-daily": "gleaning",
+    "validate": "gleaning",
+    "extract-metadata": "gleaning",
+    "search-url": "gleaning",
     "daily": "reading",
     "commit": "history",
     "allow": "allowing",
@@ -54,8 +67,12 @@ COMMANDS = {
     "daemon": "daemon",
     "completion": "completion",
 }
-ALIASES = {"retrieve": "recall"}
-HIDDEN = {"merge-driver": "devices"}  # called by git
+ALIASES = {"store": "remember"}
+HIDDEN = {
+    "merge-driver": "devices",  # called by git
+    "distiller": "original",  # by scripts/
+    "tree-search": "original",
+}
 INTERRUPTED = 130  # what shells expect after ^C
 
 

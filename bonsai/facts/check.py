@@ -26,8 +26,8 @@ _DECISION = re.compile(
     r"\b(?:decided|decision|agreed to|chose|settled on|going with|we['’]ll go with)\b", re.IGNORECASE
 )
 _NEXT = re.compile(
-    r"\b(?:next step|next:|todo|to do|to-do|then we|will \w+|needs? to|must|by (?:mon|tues|wednes|thurs|fri|satur|sun)day|"
-    r"deadline|follow.?up|action:|plan:|tomorrow|next week)|\[ \]",
+    r"\b(?:next step|next:|todo|to do|to-do|then we|will \w+|needs? to|must|by "
+    r"(?:mon|tues|wednes|thurs|fri|satur|sun)day|deadline|follow.?up|action:|plan:|tomorrow|next week)|\[ \]",
     re.IGNORECASE,
 )
 _BASE = {"installed": "install", "installing": "install", "deployed": "deploy", "deploying": "deploy"}

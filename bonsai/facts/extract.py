@@ -72,6 +72,7 @@ def extract(text: str) -> Metadata:
         commands += _commands(line, bool(fence), shell)
         bare = _URL.sub(" ", line)
         paths += [path for path in _paths(bare) if path]
+    urls = [url for url in urls if not (url.endswith(".git") and url.removesuffix(".git") in urls)]
     return Metadata(_unique(urls)[:MOST], _unique(commands)[:MOST], _unique(paths)[:MOST])
 
 

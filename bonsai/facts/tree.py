@@ -148,7 +148,9 @@ def _text(kept: Mapping[str, Node], every: int, limits: Limits) -> str:
         lines.append(f"… {every - len(kept)} more: bonsai recall --domain PATH")
     lines += ["", f"Nodes: {len(kept)}/{limits.nodes}"]
     body = "\n".join(lines)
-    return f"{body}\nSize: {len(body.encode()) + 25} / {limits.size} bytes"
+    last = f"\nSize: {{}} / {limits.size} bytes"
+    most = len(body.encode()) + len(last) - 2
+    return body + last.format(next(size for size in range(most, most + 9) if size == most + len(str(size))))
 
 
 def _lines(node: Node) -> list[str]:

@@ -152,8 +152,6 @@ def told(report: ConsolidateReport, out: Sequence[Leaving]) -> str:
         lines.append(f"- {layout.printable(item.path)} (score {item.score:.2f})")
     if len(out) > LISTED:
         lines.append(f"- … {len(out) - LISTED} more")
-    if report.ingested:
-        lines.append(f"Facts out of daily notes: {report.ingested}")
     if report.pruned:
         lines.append(f"Empty nodes taken away: {', '.join(report.pruned)}")
     if report.cold_deleted:

@@ -4,9 +4,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from bonsai.facts.archive import ColdRow
+from bonsai.facts.distill import Distilled
 from bonsai.facts.extract import Metadata
+from bonsai.facts.fact import Fact
 from bonsai.facts.score import DAY, Rules, score, tier
 from bonsai.passes.cared import Absolute
+from bonsai.passes.reports import Hit
 
 
 @dataclass(slots=True)
@@ -96,7 +99,6 @@ class ConsolidateReport:
     pruned_nodes: int = 0
     tree_rebuilt: bool = False
     cold_deleted: int = 0
-    ingested: int = 0
     hot_size_bytes: int = 0
     tiers: dict[str, int] = field(default_factory=dict)
     evicted: list[str] = field(default_factory=list)
@@ -175,3 +177,103 @@ class Metrics:
     last_consolidation: int
     context_tokens_saved: int
     timestamp: str
+
+
+@dataclass(slots=True)
+class DistillReport:
+    """`distill`; sizes in bytes; `metadata` is what was kept word for word."""
+
+    distilled: Distilled
+    mode: str
+    original_size: int
+    distilled_size: int
+    metadata: Metadata
+    core_summary: str | None = None
+    warnings: list[str] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class IngestReport:
+    """`ingest-daily`: the daily notes that were read, and the notes that are new."""
+
+    files: list[str]
+    created: list[str]
+    commit: str | None
+
+
+@dataclass(slots=True)
+class ValidateReport:
+    """`validate`."""
+
+    status: str
+    warnings_count: int
+    warnings: list[str]
+    suggestions: list[str]
+    file: str
+
+
+@dataclass(slots=True)
+class ExtractReport:
+    """`extract-metadata`."""
+
+    file: str
+    metadata: Metadata
+    summary: dict[str, int]
+
+
+@dataclass(slots=True)
+class UrlHit:
+    """A fact with a URL that was looked for."""
+
+    id: str
+    text: str
+    category: str
+    metadata: Metadata
+    path: str
+
+
+@dataclass(slots=True)
+class UrlReport:
+    """`search-url`; `urls` are all that hold the fragment, also those beyond the limit of facts."""
+
+    query: str
+    results_count: int
+    results: list[UrlHit]
+    urls: list[str]
+
+
+@dataclass(slots=True)
+class Retrieved:
+    """`retrieve`: a hit of recall as a fact."""
+
+    id: str
+    text: str
+    category: str
+    importance: float
+    created_at: int
+    access_count: int
+    score: float
+    tier: str
+    relevance: float
+    path: str
+    metadata: Metadata
+
+    @classmethod
+    def of(cls, hit: Hit, fact: Fact, accesses: int, rules: Rules, now: float) -> "Retrieved":
+        """A hit with what its note says of itself. Hot and warm are what its score says; cold is where it is."""
+        age = (now - fact.created_at) / DAY if fact.created_at else 0.0
+        value = score(fact.importance, age, accesses, rules)
+        name = hit.tier if hit.tier != "warm" else "hot" if tier(value, rules) == "hot" else "warm"
+        return cls(
+            id=fact.id,
+            text=hit.text,
+            category=fact.category,
+            importance=fact.importance,
+            created_at=fact.created_at,
+            access_count=accesses,
+            score=round(value, 4),
+            tier=name,
+            relevance=round(hit.score, 4),
+            path=hit.path,
+            metadata=fact.metadata,
+        )

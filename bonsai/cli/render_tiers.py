@@ -1,0 +1,106 @@
+"""What the commands of the tiers say."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+
+from bonsai.cli.screen import Line
+from bonsai.passes.tiered import (
+    ColdHit,
+    ConsolidateReport,
+    FromCloudReport,
+    HotReport,
+    Metrics,
+    PruneReport,
+    RebuildReport,
+    RememberReport,
+    TreeReport,
+)
+
+MOST = 20  # lines of a list
+
+
+def remembered(report: RememberReport) -> Iterator[Line | str]:
+    """`remember`."""
+    if report.commit is None:
+        yield f"Known already: {report.path}"
+        return
+    yield f"{'Remembered' if report.new else f'Updated (version {report.version})'}: {report.path} ({report.tier})"
+    yield from _committed(report.commit)
+
+
+def heated(report: HotReport) -> Iterator[Line | str]:
+    """`hot --update`, `hot --rebuild`."""
+    yield f"{report.output}: {report.size_bytes:,} of {report.max_bytes:,} bytes in the hot sections"
+    yield from (f"  moved to {path}" for path in report.moved[:MOST])
+    yield from _more(len(report.moved))
+    yield from _committed(report.commit)
+
+
+def branch(report: TreeReport) -> Iterator[Line | str]:
+    """`tree --add`, `tree --remove`."""
+    done = "Added" if report.added else "Removed" if report.removed else "Nothing done"
+    yield f"{done}: {report.path}" + (f" ({report.reason})" if report.reason else "")
+    yield from _committed(report.commit)
+
+
+def pruned(report: PruneReport) -> Iterator[Line | str]:
+    """`tree --prune`."""
+    yield f"Dead nodes taken away: {len(report.pruned)}"
+    yield from (f"  {path}" for path in report.pruned[:MOST])
+    yield from _more(len(report.pruned))
+    yield from _committed(report.commit)
+
+
+def rebuilt(report: RebuildReport) -> Iterator[Line | str]:
+    """`tree --rebuild`."""
+    for move in report.moves:
+        yield f"{move['from']} → {move['to']}" + (f"  ({move['reason']})" if move["reason"] else "")
+    for path, about in report.descriptions.items():
+        yield f"{path} — {about}"
+    if not report.moves and not report.descriptions:
+        yield "Nothing is proposed."
+    elif not report.applied:
+        yield "Nothing was changed: --apply does it. Save a proposal with --json and give it back with --proposal."
+    yield from _committed(report.commit)
+
+
+def consolidated(report: ConsolidateReport) -> Iterator[Line | str]:
+    """`consolidate`."""
+    yield from report.report.split("\n")
+    if report.cold_synced:
+        yield f"Sent to the database: {report.cold_synced} that had waited"
+    yield from _committed(report.commit)
+    if report.commit is None:
+        yield "Nothing had to change."
+
+
+def cold_hits(hits: Sequence[ColdHit]) -> Iterator[Line | str]:
+    """`cold --query`."""
+    for hit in hits:
+        yield Line(f"{hit.id}  {hit.category}  (importance {hit.importance:g}, {hit.tier})", "bold")
+        yield from (f"   {line}" for line in hit.text.split("\n")[:6] if line.strip())
+    if not hits:
+        yield "Nothing found."
+
+
+def from_cloud(report: FromCloudReport) -> Iterator[Line | str]:
+    """`restore --from-cloud`."""
+    yield f"Notes that stand again: {len(report.restored)}; facts that stay in the cold tier: {report.cold}"
+    yield from (f"  {path}" for path in report.restored[:MOST])
+    yield from _more(len(report.restored))
+    yield from _committed(report.commit)
+
+
+def numbers(report: Metrics) -> Iterator[Line | str]:
+    """`metrics`."""
+    yield from (f"{name.replace('_', ' ')}: {value}" for name, value in asdict(report).items())
+
+
+def _committed(sha: str | None) -> Iterator[Line]:
+    if sha:
+        yield Line(f"Commit {sha[:10]}", "dim")
+
+
+def _more(count: int) -> Iterator[str]:
+    if count > MOST:
+        yield f"  … {count - MOST} more"

@@ -1,0 +1,85 @@
+"""Options that the commands of the tiers share: the agent by its other name, the database, the language model."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from bonsai.cli import screen
+from bonsai.cli.door import Door, utf8
+
+if TYPE_CHECKING:
+    from bonsai.workspace import Workspace
+
+F = TypeVar("F", bound=Callable[..., Any])
+URL, TOKEN, ORIGINAL = "bonsai.db_url", "bonsai.auth_token", "bonsai.original"
+
+
+def _agent(context: click.Context, _parameter: click.Parameter, value: str | None) -> None:
+    """`--agent-id default` is the main tree."""
+    if value:
+        context.ensure_object(Door).agent = "" if value == "default" else utf8(value)
+
+
+def _url(context: click.Context, _parameter: click.Parameter, value: str | None) -> None:
+    context.meta[URL] = value or ""
+
+
+def _token(context: click.Context, _parameter: click.Parameter, value: str | None) -> None:
+    from bonsai.adapters.own_arguments import hide
+
+    hide(value or "")
+    context.meta[TOKEN] = value or ""
+
+
+def _original(context: click.Context, _parameter: click.Parameter, value: str | None) -> None:
+    context.meta[ORIGINAL] = value == "original"
+
+
+def tier_options(command: F) -> F:
+    """`--agent-id`, `--db-url`, `--auth-token`, and the hidden `--style`."""
+    hidden: dict[str, Any] = {"expose_value": False, "is_eager": True}
+    for option in (
+        click.option("--style", callback=_original, hidden=True, **hidden),
+        click.option(
+            "--auth-token", callback=_token, metavar="TOKEN", help="Its token; better: BONSAI_DB_TOKEN.", **hidden
+        ),
+        click.option(
+            "--db-url", callback=_url, metavar="URL", help="The libSQL database (or BONSAI_DB_URL).", **hidden
+        ),
+        click.option("--agent-id", callback=_agent, metavar="ID", help="The same as --agent.", **hidden),
+    ):
+        command = option(command)
+    return command
+
+
+@contextmanager
+def connected(door: Door) -> Iterator["Workspace"]:
+    """The workspace with the database that the options name."""
+    meta = click.get_current_context().meta
+    with door.workspace() as workspace:
+        workspace.connect(meta.get(URL, ""), meta.get(TOKEN, ""))
+        yield workspace
+
+
+def answer(door: Door, report: Any, lines: screen.Lines, original: Any, code: int = 0) -> int:
+    """Print a report; for the scripts that other tools call, what these know."""
+    if click.get_current_context().meta.get(ORIGINAL):
+        from bonsai.passes.reports import as_json
+
+        screen.write_json(as_json(original))
+        return code
+    return door.answer(report, lines, code)
+
+
+def is_original() -> bool:
+    """Whether the answer is for a tool that knows the original's JSON."""
+    return bool(click.get_current_context().meta.get(ORIGINAL))
+
+
+def text_of(text: str | None, words: tuple[str, ...], name: str) -> str:
+    """A text given as an option or as arguments. Raises click.UsageError for neither or both."""
+    if (text is None) == (not words):
+        raise click.UsageError(f"Give {name} either as an argument or with --{name}.")
+    return text if text is not None else " ".join(words)

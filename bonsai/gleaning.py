@@ -1,0 +1,218 @@
+"""The verbs that get facts out of texts: distill, ingest-daily, validate, extract-metadata, search-url, retrieve."""
+
+import json
+import os
+from collections.abc import Sequence
+from contextlib import suppress
+from datetime import date
+from typing import TYPE_CHECKING
+
+from bonsai.adapters import clock
+from bonsai.cloud import Cloud
+from bonsai.errors import BadData, BonsaiError, NotFound, Unavailable, Usage
+from bonsai.facts import check, distill
+from bonsai.facts import fact as facts
+from bonsai.facts.distill import Distilled
+from bonsai.facts.extract import extract
+from bonsai.facts.score import Rules
+from bonsai.notes import layout, secrets
+from bonsai.passes import daily
+from bonsai.passes.remember import Wanted
+from bonsai.passes.tiered import (
+    DistillReport,
+    ExtractReport,
+    IngestReport,
+    RememberReport,
+    Retrieved,
+    UrlHit,
+    UrlReport,
+    ValidateReport,
+)
+
+if TYPE_CHECKING:
+    from bonsai.adapters.llm import HttpLlm
+
+TURNS = ".bonsai/turns.jsonl"  # conversations that wait to be distilled
+BATCH = 20  # turns in one prompt
+FAST_MODEL = "BONSAI_LLM_FAST_MODEL"
+
+
+class Gleaning(Cloud):
+    """A workspace that facts are brought into."""
+
+    def remember_all(self, wanted: Sequence[Wanted]) -> list[RememberReport]:
+        """See Tiers."""
+        raise NotImplementedError
+
+    # -- distil ----------------------------------------------------------------------------------------
+
+    def distill(self, text: str, *, llm: str = "", core_summary: bool = False) -> DistillReport:
+        """One turn of a conversation as a structured fact: by rules, or by the language model at the endpoint `llm`.
+
+        A short turn is done by rules all the same (`distill.short_chars`), and so is one that the model cannot be asked
+        about: `warnings` says why. A credential in the text never gets to the model.
+        """
+        if not text.strip():
+            raise Usage("there is nothing to distil", hint='Give --text "User: … Agent: …", or --file.')
+        most, mode, warnings = int(self.settings["distill", "max_bytes"]), "rule", list[str]()
+        found = distill.distill(text, most)
+        if llm and len(text) > self.settings["distill", "short_chars"]:
+            try:
+                found, mode = self._by_model([text], llm, most)[0], "llm"
+            except (Unavailable, BadData) as error:
+                warnings.append(f"{error}; it was distilled by rules")
+        short = distill.summary(found, int(self.settings["distill", "summary_bytes"])) if core_summary else None
+        size = len(text.encode("utf-8", "replace"))
+        return DistillReport(found, mode, size, distill.size(found), extract(text), short, warnings)
+
+    def distill_later(self, text: str, *, domain: str = "") -> int:
+        """Put a turn into the queue; says how many wait. Raises BadData where it looks like a credential."""
+        if secrets.find(text):
+            raise BadData("holds what looks like a credential, so it is not kept", hint="Take that out.")
+        waiting = [*self._waiting(), {"text": text, "domain": domain}]
+        self._keep_waiting_turns(waiting)
+        return len(waiting)
+
+    def distill_waiting(self, *, llm: str = "") -> list[RememberReport]:
+        """Distil all that waits in the queue, many turns in one prompt, and remember the facts in one run."""
+        waiting = self._waiting()
+        if not waiting:
+            return []
+        most = int(self.settings["distill", "max_bytes"])
+        by_rules = [distill.distill(item["text"], most) for item in waiting]
+        long = [at for at, item in enumerate(waiting) if len(item["text"]) > self.settings["distill", "short_chars"]]
+        for start in range(0, len(long) if llm else 0, BATCH):
+            part = long[start : start + BATCH]
+            with suppress(Unavailable, BadData):  # then the rules' facts stay
+                for at, found in zip(
+                    part, self._by_model([waiting[at]["text"] for at in part], llm, most), strict=True
+                ):
+                    by_rules[at] = found
+        wanted = [
+            Wanted(found.fact, item["domain"] or "conversations", importance=importance(found))
+            for found, item in zip(by_rules, waiting, strict=True)
+        ]
+        reports = self.remember_all(wanted)
+        self._keep_waiting_turns(self._waiting()[len(waiting) :])
+        return reports
+
+    def _by_model(self, texts: Sequence[str], endpoint: str, most: int) -> list[Distilled]:
+        shown = [secrets.without(text.encode("utf-8", "replace"))[0].decode("utf-8", "replace") for text in texts]
+        return distill.answered(
+            self._model(endpoint, os.environ.get(FAST_MODEL, "")).complete(distill.prompt(shown, most)), texts, most
+        )
+
+    def _model(self, endpoint: str, model: str = "") -> "HttpLlm":
+        from bonsai.adapters.llm import HttpLlm
+
+        return HttpLlm(endpoint, model)
+
+    def _waiting(self) -> list[dict[str, str]]:
+        with suppress(NotFound, ValueError, RecursionError):
+            rows = [json.loads(row) for row in self._store.read(TURNS).decode("utf-8", "replace").split("\n") if row]
+            return [{"text": str(row["text"]), "domain": str(row.get("domain", ""))} for row in rows if "text" in row]
+        return []
+
+    def _keep_waiting_turns(self, waiting: Sequence[dict[str, str]]) -> None:
+        if waiting:
+            text = "".join(f"{json.dumps(item, ensure_ascii=False)}\n" for item in waiting)
+            self._store.generate(TURNS, text.encode("utf-8", "replace"))
+        elif self._store.exists(TURNS):
+            self._store.discard(TURNS)
+
+    # -- daily notes -----------------------------------------------------------------------------------
+
+    def ingest_daily(self, day: str = "") -> IngestReport:
+        """Remember the facts in the daily notes (of one day, `YYYY-MM-DD`); what was taken in before stays one note."""
+        with self._reading() as (run, _):
+            view = run.look()
+            held = {row.path for row in view.rows.values() if view.is_held(row)}
+            paths = sorted(row.path for row in view.notes(self.tree) if layout.is_daily(row.path))
+        if day:
+            when = daily.parse_day(day).isoformat()
+            paths = [path for path in paths if layout.name_of(path).startswith(when)]
+        wanted: list[Wanted] = []
+        read: list[str] = []
+        for path in paths:
+            if path in held:
+                continue
+            said = layout.name_of(path)[:10]
+            created = f"{said}T12:00:00Z" if _is_day(said) else ""
+            data = self._store.read(path)
+            for item in check.entries(data.decode("utf-8", "replace")):
+                if not secrets.find(item.text):
+                    wanted.append(
+                        Wanted(item.text, importance=item.importance, metadata=item.metadata, created=created)
+                    )
+            read.append(path)
+        reports = self.remember_all(wanted) if wanted else []
+        new = [report.path for report in reports if report.new]
+        return IngestReport(read, list(dict.fromkeys(new)), next((r.commit for r in reports if r.commit), None))
+
+    def validate(self, file: str = "") -> ValidateReport:
+        """What a note (today's daily note) lacks: tools without a URL, actions without a command, decisions without a
+
+        next step. Raises NotFound.
+        """
+        path = file
+        if not path:
+            day = clock.local(self.now()).date().isoformat()
+            loose, usual = self.tree.at(f"{day}.md"), f"{self.tree.daily}/{day}.md"
+            path = loose if self._store.exists(loose) else usual
+        found = check.check(self._store.read(path).decode("utf-8", "replace"))
+        status = "warning" if found.warnings else "ok"
+        return ValidateReport(status, len(found.warnings), found.warnings, found.suggestions, path)
+
+    def extract_metadata(self, file: str) -> ExtractReport:
+        """The URLs, commands and paths that stand in a file of the memory. Raises NotFound."""
+        found = extract(self._store.read(file).decode("utf-8", "replace"))
+        counts = {f"{name}_count": len(getattr(found, name)) for name in ("urls", "commands", "paths")}
+        return ExtractReport(file, found, counts)
+
+    # -- finding facts ---------------------------------------------------------------------------------
+
+    def search_url(self, fragment: str = "", *, limit: int = 5) -> UrlReport:
+        """The facts with a URL that holds a fragment, ignoring case; without one every URL."""
+        found: list[UrlHit] = []
+        urls: dict[str, None] = {}
+        wanted = fragment.casefold()
+        with self._reading() as (run, _):
+            paths = sorted(row.path for row in run.look().notes(self.tree) if row.summary)
+        for path in paths:
+            with suppress(BonsaiError):
+                data = self._store.read(path)
+                if b"://" not in data:
+                    continue
+                shown = secrets.without(data)[0]
+                fact = facts.read(path, shown)
+                metadata = fact.metadata.joined(extract(fact.text))
+                hit = [url for url in metadata.urls if wanted in url.casefold()]
+                urls.update(dict.fromkeys(hit))
+                if hit:
+                    found.append(UrlHit(fact.id, fact.text, fact.category, metadata, path))
+        return UrlReport(fragment, len(found[:limit]), found[:limit], list(urls))
+
+    def retrieve(self, query: str, *, limit: int = 5, llm: str = "") -> list[Retrieved]:
+        """What recall finds, as facts; `llm`: the endpoint of a model that names the branches to look in."""
+        report = self.recall(query, limit=limit, mode="llm" if llm else "lexical", llm=llm)
+        accesses, rules, now = self._accesses(), Rules.of(self.settings), self.now().timestamp()
+        found = []
+        for hit in report.hits:
+            data = b""
+            with suppress(BonsaiError):
+                data = self._cold_note(hit.path) if hit.tier == "cold" else self._store.read(hit.path)
+            found.append(Retrieved.of(hit, facts.read(hit.path, data), accesses.get(hit.path, 0), rules, now))
+        return found
+
+
+def importance(found: Distilled) -> float:
+    """Of a distilled turn: a decision counts for more than talk."""
+    return 0.7 if found.fact.casefold().startswith("decided") or "decided" in found.fact.casefold() else 0.5
+
+
+def _is_day(text: str) -> bool:
+    try:
+        date.fromisoformat(text)
+    except ValueError:
+        return False
+    return True
