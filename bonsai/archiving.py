@@ -75,7 +75,7 @@ class Archiving(Finding):
         with self._writing() as run:
             run.look(full=mode == "full")
             run.commit_edits()
-            report = ConsolidateReport(mode, self._me, run.now_iso)
+            report = ConsolidateReport(mode, self._me, run.now_iso, warnings=list(self.config_warnings))
             draft, out = run.draft(), self._leaving(run, report, rules)
             if out:
                 archive = self._need_cold(True)

@@ -10,7 +10,6 @@ from bonsai.facts import fact as facts
 from bonsai.facts import hot
 from bonsai.facts import tree as trees
 from bonsai.facts.archive import ColdRow, Critical
-from bonsai.facts.extract import extract
 from bonsai.facts.score import Rules
 from bonsai.notes import layout, taxonomy
 from bonsai.notes.change import Plan
@@ -90,10 +89,10 @@ class Cloud(Archiving):
         self._bring_counters(state.get("accesses"))
         return report
 
-    def _bring_node(self, draft: Draft, path: str, node: Any, now_iso: str) -> None:
+    def _bring_node(self, draft: Draft, path: str, node: Any, now_iso: str, tree: layout.Tree | None = None) -> None:
         with suppress(BadData):
             domain = taxonomy.domain_path(path)
-            file = f"{self.tree.domains}/{domain}/{trees.ABOUT}"
+            file = f"{(tree or self.tree).domains}/{domain}/{trees.ABOUT}"
             about = str(node.get("desc", "")) if isinstance(node, dict) else ""
             if path != trees.ROOT and about and draft.get(file) is None and draft.free(file):
                 fields = {"type": trees.ABOUT_TYPE, "domain": domain, "created": now_iso}

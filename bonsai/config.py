@@ -1,5 +1,6 @@
 """Settings: one table makes the defaults, the checks and the documentation of `bonsai.toml`."""
 
+import json
 import tomllib
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -114,13 +115,68 @@ def defaults() -> Settings:
     return Settings({(part, key): item.default for part, keys in TABLE.items() for key, item in keys.items()})
 
 
-def parse(data: bytes, path: str = "bonsai.toml") -> Settings:
-    """Read bonsai.toml. Raises Misconfigured that names every unknown key and every bad value at once."""
+#: Keys of the original's config.json → ours; None: known there, without a meaning here.
+ORIGINAL: dict[str, tuple[str, str] | None] = {
+    "agent_id": None,
+    "hot.max_bytes": ("boot", "hot_bytes"),
+    "hot.max_lessons": ("hot", "max_lessons"),
+    "hot.max_events": ("hot", "max_events"),
+    "hot.max_tasks": ("hot", "max_tasks"),
+    "warm.max_kb": ("tiers", "warm_kb"),
+    "warm.retention_days": ("tiers", "warm_days"),
+    "warm.eviction_threshold": ("tiers", "evict_below"),
+    "cold.backend": None,
+    "cold.retention_years": ("tiers", "cold_years"),
+    "scoring.half_life_days": ("tiers", "decay_days"),
+    "scoring.reinforcement_boost": ("tiers", "boost"),
+    "tree.max_nodes": ("tree", "max_nodes"),
+    "tree.max_depth": ("tree", "max_depth"),
+    "tree.max_size_bytes": ("tree", "max_bytes"),
+    "distillation.aggression": None,
+    "distillation.max_distilled_bytes": ("distill", "max_bytes"),
+    "distillation.mode": None,
+    "consolidation.warm_eviction": None,
+    "consolidation.tree_prune": None,
+    "consolidation.tree_rebuild": None,
+}
+
+
+def original(data: bytes) -> tuple[Settings, list[str]]:
+    """The settings that config.json of the original tiered memory says, and a warning for each key that says none."""
+    try:
+        given = json.loads(data.decode("utf-8-sig"))
+    except (ValueError, RecursionError):
+        given = None
+    if not isinstance(given, dict):
+        return defaults(), ["memory/config.json is no JSON object, so it is passed over"]
+    values, warnings = dict(defaults().values), []
+    pairs = {
+        f"{part}.{key}": value for part, keys in given.items() if isinstance(keys, dict) for key, value in keys.items()
+    }
+    pairs |= {part: value for part, value in given.items() if not isinstance(value, dict)}
+    for name, value in pairs.items():
+        ours = ORIGINAL.get(name)
+        if ours is None:
+            warnings += [] if name in ORIGINAL else [f"memory/config.json: {name} is no setting"]
+            continue
+        number = type(TABLE[ours[0]][ours[1]].default)(value) if isinstance(value, int | float) else value
+        if fault := _fault(*ours, number):
+            warnings.append(f"memory/config.json: {name}: {fault}")
+        else:
+            values[ours] = number
+    return Settings(values), warnings
+
+
+def parse(data: bytes, path: str = "bonsai.toml", base: Settings | None = None) -> Settings:
+    """Read bonsai.toml over `base` (the defaults).
+
+    Raises Misconfigured that names every unknown key and every bad value at once.
+    """
     try:
         given = tomllib.loads(data.decode("utf-8-sig"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise Misconfigured(f"not valid TOML: {error}", path=path, hint="Correct the file.") from error
-    values, wrong = dict(defaults().values), []
+    values, wrong = dict((base or defaults()).values), []
     for part, keys in given.items():
         if part not in TABLE or not isinstance(keys, dict):
             wrong.append(f"[{part}] is no section (there are {', '.join(TABLE)})")

@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import date
 from typing import TYPE_CHECKING
@@ -12,13 +12,18 @@ from bonsai.cloud import Cloud
 from bonsai.errors import BadData, BonsaiError, NotFound, Unavailable, Usage
 from bonsai.facts import check, distill
 from bonsai.facts import fact as facts
+from bonsai.facts.archive import DEFAULT_AGENT
 from bonsai.facts.distill import Distilled
 from bonsai.facts.extract import extract
 from bonsai.facts.score import Rules
 from bonsai.notes import layout, secrets
-from bonsai.passes import daily
+from bonsai.notes.change import Plan
+from bonsai.notes.draft import Draft
+from bonsai.notes.view import View
+from bonsai.passes import adopt, daily, remember
 from bonsai.passes.remember import Wanted
 from bonsai.passes.tiered import (
+    AdoptReport,
     DistillReport,
     ExtractReport,
     IngestReport,
@@ -28,6 +33,7 @@ from bonsai.passes.tiered import (
     UrlReport,
     ValidateReport,
 )
+from bonsai.run import Run
 
 if TYPE_CHECKING:
     from bonsai.adapters.llm import HttpLlm
@@ -168,6 +174,64 @@ class Gleaning(Cloud):
         found = extract(self._store.read(file).decode("utf-8", "replace"))
         counts = {f"{name}_count": len(getattr(found, name)) for name in ("urls", "commands", "paths")}
         return ExtractReport(file, found, counts)
+
+    # -- the original's files --------------------------------------------------------------------------
+
+    def adopt(self) -> AdoptReport:
+        """Take over what an original workspace has as JSON: facts, categories, hot state, counters; one run.
+
+        Its files stay as they are; what was taken over before is passed over.
+        """
+        rules, counters = Rules.of(self.settings), dict[str, dict[str, int]]()
+        accesses: dict[str, int] = {}
+
+        def plan(run: Run, view: View, draft: Draft) -> tuple[Plan, AdoptReport]:
+            report, every = AdoptReport([], [], None), list[adopt.Adopted]()
+            for folder, tree in adopt.folders(view, self.tree):
+                known = {facts.read(path, self._store.read(path)).id for path in self._fact_notes(view, tree)}
+                found = adopt.adopt(draft, folder, tree, known | self._known_cold(tree), run.now)
+                wanted = [
+                    Wanted(
+                        item.text,
+                        item.domain,
+                        importance=item.importance,
+                        metadata=item.metadata,
+                        created=item.created,
+                        id=item.id,
+                    )
+                    for item in found.facts
+                    if not secrets.find(item.text)
+                ]
+                made = remember.remember(view, draft, tree, wanted, run.now_iso, rules)[1]
+                report.created += [item.path for item in made if item.new]
+                by_text = {item.id: item.accesses for item in found.facts}
+                accesses.update({item.path: by_text.get(item.id, 0) for item in made})
+                for path, about in found.nodes.items():
+                    self._bring_node(draft, path, {"desc": about}, run.now_iso, tree)
+                report.skipped += found.skipped
+                counters[tree.agent or DEFAULT_AGENT] = found.counters
+                every.append(found)
+            return draft.plan("migrate", "migrate: what the original kept as JSON", adopt.told(every)), report
+
+        report = self._run(plan, actor="import" if self._outside.actor == "human" else "")
+        if report.commit:
+            self._bring_counters({path: count for path, count in accesses.items() if count})
+            for agent, values in counters.items():
+                self._noted_for(agent, values)
+        return report
+
+    def _fact_notes(self, view: View, tree: layout.Tree) -> list[str]:
+        return [row.path for row in view.notes(tree) if row.summary and row.summary.type == facts.TYPE]
+
+    def _known_cold(self, tree: layout.Tree) -> set[str]:
+        archive = self._cold(patient=False)
+        with suppress(BonsaiError):
+            return archive.known(tree.agent or DEFAULT_AGENT) if archive else set()
+        return set()
+
+    def _noted_for(self, agent: str, values: Mapping[str, int]) -> None:
+        """Keep numbers of an agent for `metrics`."""
+        raise NotImplementedError
 
     # -- finding facts ---------------------------------------------------------------------------------
 

@@ -136,9 +136,12 @@ class Place:
         return min(ours, key=lambda path: path.startswith("memory/memory/"), default=candidates[0])
 
     def _settings(self) -> config.Settings:
+        base, self.config_warnings = config.defaults(), list[str]()
+        with suppress(NotFound, Refused):  # of the tiered memory that bonsai took over
+            base, self.config_warnings = config.original(self._store.read(f"{layout.MEMORY}/config.json"))
         with suppress(NotFound):
-            return config.parse(self._store.read(layout.CONFIG))
-        return config.defaults()
+            return config.parse(self._store.read(layout.CONFIG), base=base)
+        return base
 
     def now(self) -> datetime:
         """The time as this workspace sees it (`BONSAI_NOW` sets it), in UTC."""

@@ -6,6 +6,8 @@ from typing import NamedTuple
 
 from bonsai.config import Settings
 
+MONTH = 30  # days
+
 
 class Job(NamedTuple):
     """One thing that is done again and again. `every` 0 means never."""
@@ -22,6 +24,9 @@ def jobs(settings: Settings) -> list[Job]:
         Job("verify", timedelta(days=settings["schedule", "verify_days"])),
         Job("reflect", timedelta(days=settings["schedule", "reflect_days"])),
         Job("purge", timedelta(days=settings["schedule", "purge_days"])),
+        Job("consolidate", timedelta(hours=settings["schedule", "consolidate_hours"])),
+        Job("consolidate-daily", timedelta(days=settings["schedule", "consolidate_days"])),
+        Job("consolidate-monthly", timedelta(days=MONTH * settings["schedule", "consolidate_months"])),
     ]
     return [job for job in found if job.every]
 

@@ -1,7 +1,7 @@
 """The verbs of the tiers: remember, hot, tree, metrics; others are in `archiving`, `cloud`, `gleaning`."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -242,6 +242,10 @@ class Tiers(Gleaning):
 
     def _noted(self, name: str, value: int) -> None:
         self._open_metrics().set(self._me, name, value)
+
+    def _noted_for(self, agent: str, values: Mapping[str, int]) -> None:
+        for name, value in values.items():
+            self._open_metrics().set(agent, name, value)
 
     def _total(self, name: str, day: str = "") -> int:
         return self._open_metrics().total(self._me, name, day) if self._store.exists(METRICS) else 0

@@ -264,11 +264,22 @@ def _purge(space: Workspace) -> str:
     return f"{len(report.purged)} archives purged, commit {report.commit[:10]}" if report.commit else ""
 
 
+def _consolidate(mode: Any) -> Callable[[Workspace], str]:
+    def job(space: Workspace) -> str:
+        report = space.consolidate(mode)
+        return f"{report.evicted_warm} facts left the tree, commit {report.commit[:10]}" if report.commit else ""
+
+    return job
+
+
 JOBS: dict[str, Callable[[Workspace], str]] = {
     "reindex": _reindex,
     "status": _status,
     "reflect": _reflect,
     "purge": _purge,
+    "consolidate": _consolidate("quick"),
+    "consolidate-daily": _consolidate("daily"),
+    "consolidate-monthly": _consolidate("monthly"),
 }
 
 

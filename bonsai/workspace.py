@@ -26,6 +26,7 @@ from bonsai.passes.reports import (
     ApplyReport,
     ArchiveReport,
     CommitReport,
+    Created,
     Daemon,
     DailyReport,
     InitReport,
@@ -124,6 +125,10 @@ class Workspace(Tiers, Finding, Forgetting, Checks, Devices, Caring):
         report = self._run(plan, actor=actor)
         with suppress(IoFailed):  # it is done, and must not be told as failed
             report.boot_tokens = Tokens(report.boot_tokens.before, status.boot_tokens(self._boot()))
+        old = self.adopt()
+        report.created += [Created(path, "", 0) for path in old.created]
+        report.skipped += old.skipped
+        report.commit = report.commit or old.commit
         return report
 
     def _boot(self) -> bytes:

@@ -33,7 +33,7 @@ ALLOWED = {
     "caring": ["place", "run", "adapters", "passes", "ports", "notes", "errors"],
     "archiving": ["finding", "place", "run", "adapters", "passes", "ports", "facts", "notes", "errors"],
     "cloud": ["archiving", "place", "run", "adapters", "passes", "facts", "notes", "errors"],
-    "gleaning": ["cloud", "adapters", "passes", "facts", "notes", "errors"],
+    "gleaning": ["cloud", "run", "adapters", "passes", "facts", "notes", "errors"],
     "tiers": ["gleaning", "run", "adapters", "passes", "ports", "facts", "notes", "errors"],
     "personal": [
         *("finding", "story", "place", "run", "adapters", "passes", "ports", "conversation", "notes", "errors"),

@@ -60,6 +60,7 @@ def connected(door: Door) -> Iterator["Workspace"]:
     meta = click.get_current_context().meta
     with door.workspace() as workspace:
         workspace.connect(meta.get(URL, ""), meta.get(TOKEN, ""))
+        screen.say([f"bonsai: {warning}" for warning in workspace.config_warnings])
         yield workspace
 
 

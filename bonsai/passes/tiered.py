@@ -9,7 +9,7 @@ from bonsai.facts.extract import Metadata
 from bonsai.facts.fact import Fact
 from bonsai.facts.score import DAY, Rules, score, tier
 from bonsai.passes.cared import Absolute
-from bonsai.passes.reports import Hit
+from bonsai.passes.reports import Hit, Skipped
 
 
 @dataclass(slots=True)
@@ -277,3 +277,12 @@ class Retrieved:
             path=hit.path,
             metadata=fact.metadata,
         )
+
+
+@dataclass(slots=True)
+class AdoptReport:
+    """What was taken over from the files of the original: the new notes, and what could not be read."""
+
+    created: list[str]
+    skipped: list[Skipped]
+    commit: str | None
