@@ -25,6 +25,7 @@ _CAMEL = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|\d+")
 _WIDE = re.compile(
     "[\u3041-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\uf900-\ufaff\U00020000-\U0003ffff]+"
 )
+_ENDINGS = ("", "s", "t", "d", "m", "ll", "re", "ve")  # of `Anna's`, `don't`, `we'll`
 _MONTHS = (
     "january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november",
     "december",
@@ -39,8 +40,6 @@ _YEAR = re.compile(r"\b((?:19|20)\d\d)\b")
 _KINDS = {
     "when": re.compile(r"\b(?:when|(?:what|which) (?:day|date|month|year|time))\b"),
     "amount": re.compile(r"\bhow (?:long|many|much|often|old|far)\b"),
-    "place": re.compile(r"\b(?:where|(?:what|which) (?:city|country|place|state|town))\b"),
-    "who": re.compile(r"\b(?:who|whom|whose)\b"),
     "why": re.compile(r"\b(?:why|reason|motivat\w{1,10}|inspir\w{1,10})\b"),
     "name": re.compile(r"\b(?:name[ds]?|called|title|which|what (?:\w{1,20} )?(?:kind|type|brand)s?)\b"),
 }
@@ -62,7 +61,7 @@ class Query:
     text: str
     terms: Mapping[str, str]  # term → as the person spells it
     search: tuple[str, ...]  # the terms of which a passage must hold one to be looked at
-    kinds: frozenset[str] = frozenset()  # what the answer is: when, amount, place, who, why, name
+    kinds: frozenset[str] = frozenset()  # what the answer is: when, amount, why, name
     dates: Dates = Dates()
 
 
@@ -118,8 +117,7 @@ def _terms(token: str) -> list[str]:
         return _wide_terms(token)
     whole = token.casefold().replace("’", "'")
     if "'" in whole:
-        head, _, tail = whole.partition("'")
-        return _terms(head) + (_terms(tail) if tail not in ("s", "t", "d", "m", "ll", "re", "ve") else [])
+        return [term for part in whole.split("'") if part not in _ENDINGS for term in _terms(part)]
     parts = [] if whole.isalpha() else _PART.findall(whole)
     if token.isascii() and not (token.islower() or token.isupper() or token.istitle()):
         parts += [part.casefold() for part in _CAMEL.findall(token)]

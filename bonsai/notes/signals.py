@@ -82,7 +82,7 @@ class Scene:
             line.signals["about"] = min(6.0, heads[path])
             line.signals["note"], line.signals["note_shared"] = wholes[path]
         self._compare(chosen)
-        return chosen, lines[CLOSER_LOOK:]
+        return chosen, [line for line in lines[CLOSER_LOOK:] if line.held or line.fields]
 
     # -- words -------------------------------------------------------------------------------------------------
 
@@ -200,7 +200,6 @@ class Scene:
             "when": time if "when" in kinds else 0.0,
             "name": names if "name" in kinds else 0.0,
             "amount": fitting("amount", text) if "amount" in kinds else 0.0,
-            "where": fitting("place", text) if "place" in kinds else 0.0,
             "why": fitting("why", text) if "why" in kinds else 0.0,
             "month": month,
             "day": day,

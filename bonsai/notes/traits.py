@@ -1,4 +1,4 @@
-"""What kind of line a passage is: who says it, whether it asks, what it tells of times, places, amounts and names."""
+"""What kind of line a passage is: who says it, whether it asks, what it tells of times, amounts and names."""
 
 import re
 from collections.abc import Collection
@@ -22,7 +22,6 @@ _FITTING = {
     "amount": re.compile(
         r"\b(?:one|two|three|four|five|six|seven|eight|nine|ten|few|couple|several|once|twice|dozen|many|\d{1,12})\b"
     ),
-    "place": re.compile(r"\b(?:in|at|to|from|near) (?:the )?[A-Z]"),
     "why": re.compile(r"\b(?:because|cause|since|so that|in order|reason|motivat|inspir|want)"),
 }
 
@@ -58,8 +57,8 @@ def proper(text: str, besides: Collection[str]) -> float:
 
 
 def fitting(kind: str, text: str) -> float:
-    """How many words a text has that answer for an amount, a place or a reason, at most 2."""
-    return float(min(2, len(_FITTING[kind].findall(text[:MOST] if kind == "place" else text[:MOST].lower()))))
+    """How many words a text has that answer for an amount or a reason, at most 2."""
+    return float(min(2, len(_FITTING[kind].findall(text[:MOST].lower()))))
 
 
 def dated(asked: Dates, day: str) -> tuple[float, float]:
