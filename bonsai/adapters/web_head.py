@@ -18,6 +18,8 @@ def answers(url: str) -> bool | None:
     """
     try:
         parts = urlsplit(url)
+        if parts.scheme not in ("http", "https"):
+            return None
         host, port = parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except socket.gaierror as error:
@@ -25,7 +27,7 @@ def answers(url: str) -> bool | None:
     except (OSError, ValueError):
         return None
     addresses = [str(item[4][0]) for item in found]
-    if not addresses or parts.scheme not in ("http", "https") or not all(map(_is_public, addresses)):
+    if not addresses or not all(map(_is_public, addresses)):
         return None
     secure = parts.scheme == "https"
     try:

@@ -58,10 +58,14 @@ _PATTERN = re.compile(
 _KANA = re.compile("[\u3041-\u30ff]")
 
 
-def absolute(found: re.Match[str], row: str, today: date) -> str | None:
+def is_japanese(row: str) -> bool:
+    """Whether kana stand in a row."""
+    return bool(_KANA.search(row))
+
+
+def absolute(found: re.Match[str], japanese: bool, today: date) -> str | None:
     """The absolute form of what `matches` found, None where it may mean something else."""
     text, kind = found[0], found.lastgroup
-    japanese = bool(_KANA.search(row))
     if kind == "day":
         return _day(today, DAYS[text])
     if kind == "part":

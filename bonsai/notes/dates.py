@@ -6,7 +6,7 @@ code, quotations, block quotes, links, frontmatter, ranges ("between today and F
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, timedelta
 from typing import NamedTuple
 
@@ -52,6 +52,10 @@ _GERMAN_HINT = re.compile(r"\b(?:der|die|das|und|ist|nicht|ich|wir|mit|für|ein|
 _ENDS = ("-", "_", "/", "=", "@", "#", "\\")
 
 
+MOST = 200  # phrases of a row: one with more is no prose
+AROUND = 100  # characters before and after a phrase that tell what it means
+
+
 class Phrase(NamedTuple):
     """A relative date: its 1-based line, its span in the text, the words, and what they say in absolute terms."""
 
@@ -92,9 +96,16 @@ def find(text: str, today: date, written: Mapping[int, date] | None = None) -> l
 def absolute(text: str, today: date) -> tuple[str, list[Phrase]]:
     """The text with every relative date made absolute, and what was changed."""
     found = find(text, today)
-    for phrase in reversed(found):
-        text = text[: phrase.start] + phrase.absolute + text[phrase.end :]
-    return text, found
+    return rewritten(text, found), found
+
+
+def rewritten(text: str, found: Sequence[Phrase]) -> str:
+    """The text with what each phrase says in its place."""
+    parts, done = [], 0
+    for phrase in found:
+        parts += [text[done : phrase.start], phrase.absolute]
+        done = phrase.end
+    return "".join([*parts, text[done:]])
 
 
 class _Days:
@@ -139,8 +150,9 @@ def _in_row(row: str, hidden: str, today: date) -> Iterator[tuple[int, int, str]
         if start >= taken:
             found.append((start, end, written))
             taken = end
-    for at, (start, end, written) in enumerate(found):
-        if written is None or written in row or _is_habit(hidden, start) or _is_joined(hidden, found, at):
+    for at, (start, end, written) in enumerate(found if len(found) <= MOST else ()):
+        near = row[max(0, start - AROUND) : end + AROUND]
+        if written is None or written in near or _is_habit(hidden, start) or _is_joined(hidden, found, at):
             continue
         yield start, end, _spaced(row, start, end, written)
 
@@ -157,16 +169,18 @@ def _words(row: str, today: date) -> Iterator[tuple[int, int, str | None]]:
 
 
 def _signs(row: str, today: date) -> Iterator[tuple[int, int, str | None]]:
+    japanese = date_signs.is_japanese(row)
     for match in date_signs.matches(row):
         try:
-            yield *match.span(), date_signs.absolute(match, row, today)
+            yield *match.span(), date_signs.absolute(match, japanese, today)
         except (ValueError, OverflowError):
             yield *match.span(), None
 
 
 def _may_mean_else(language: Language, match: re.Match[str], row: str) -> bool:
     """Whether the words are likely no date: a stretch of time, a duration, the word of another language."""
-    said, before, after = match[0].lower(), row[: match.start()], row[match.end() :]
+    said = match[0].lower()
+    before, after = row[max(0, match.start() - AROUND) : match.start()], row[match.end() : match.end() + AROUND]
     if language is ENGLISH:
         if match.lastgroup == "relative" and said.startswith(("last", "next")) and _SPAN_BEFORE.search(before):
             return True  # `over the last week`
@@ -266,8 +280,10 @@ def _is_habit(row: str, at: int) -> bool:
 
 
 def _clause(row: str, at: int) -> str:
-    start = max((found.end() for found in _CLAUSE.finditer(row, 0, at)), default=0)
-    end = next((found.start() for found in _CLAUSE.finditer(row, at)), len(row))
+    """The clause around a place, as far as it is near: a row may be a megabyte."""
+    first, last = max(0, at - AROUND), min(len(row), at + AROUND)
+    start = max((found.end() for found in _CLAUSE.finditer(row, first, at)), default=first)
+    end = next((found.start() for found in _CLAUSE.finditer(row, at, last)), last)
     return row[start:end]
 
 
@@ -278,7 +294,7 @@ def _is_joined(row: str, found: list[tuple[int, int, str | None]], at: int) -> b
             between = row[found[first][1] : found[second][0]]
             if _JOINT.fullmatch(between):
                 return True
-            if _AND.fullmatch(between) and _BETWEEN.search(row[: found[first][0]]):
+            if _AND.fullmatch(between) and _BETWEEN.search(row[max(0, found[first][0] - AROUND) : found[first][0]]):
                 return True
     return bool(
         _RANGE_AFTER.match(row, found[at][1]) or _RANGE_BEFORE.search(row[max(0, found[at][0] - 40) : found[at][0]])

@@ -2,6 +2,8 @@
 
 import re
 
+MOST = 100  # characters between two single quotation marks
+
 _TICKS = re.compile("`{1,40}")
 _URL = re.compile(r"(?:[a-z][a-z0-9+.-]{1,20}://|www\.)[^\s<>\"）)]{1,2000}", re.IGNORECASE)
 _TARGET = re.compile(r"\]\([^()\s]{0,1000}\)|\[\[[^\[\]]{1,500}\]\]")
@@ -58,9 +60,9 @@ class Cover:
             elif char in _PAIRS and not (char == '"' and row[at - 1 : at].isdigit() and at):  # 5" is a length
                 self._closing, start = _PAIRS[char], at
             elif char == "'" and not row[at - 1 : at].isalnum():
-                end = row.find("'", at + 1)
+                end = row.find("'", at + 1, at + MOST)
                 while 0 < end < len(row) - 1 and row[end + 1].isalnum():
-                    end = row.find("'", end + 1)
+                    end = row.find("'", end + 1, at + MOST)
                 if end > at + 1:
                     _mark(hidden, at, end + 1)
         if self._closing:

@@ -37,10 +37,8 @@ def fix(
     for row in _notes(view, tree, only):
         text = _text(draft.need(row.path))
         phrases = _phrases(row, text, written, today)
-        for item in reversed(phrases):
-            text = text[: item.start] + item.absolute + text[item.end :]
         if phrases:
-            draft.put(row.path, text.encode("utf-8", "surrogateescape"))
+            draft.put(row.path, dates.rewritten(text, phrases).encode("utf-8", "surrogateescape"))
             changed += [Absolute(row.path, item.line, item.text, item.absolute) for item in phrases]
     body = "\n".join(f"{item.path}:{item.line}: {item.text} is {item.absolute}" for item in changed)
     return draft.plan("dates", f"dates: {len(changed)} made absolute", body), DatesReport(changed)

@@ -1,8 +1,10 @@
 """Templates: what `init` writes for the care of a memory, and how much of it a workspace lacks."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import NamedTuple
 
+from bonsai.errors import Refused
 from bonsai.notes import boot, feedback, layout
 from bonsai.notes.layout import Tree
 
@@ -33,14 +35,21 @@ def missing(read: Callable[[str], bytes | None], template: Callable[[str], str],
     new = {tree.boot: "MEMORY.md", tree.at(feedback.NAME): feedback.NAME}
     if not tree.agent:
         new[layout.CONFIG] = layout.CONFIG
-    texts = [
-        Text(path, template(name).replace("$MEMORY", tree.memory).encode(), None)
-        for path, name in new.items()
-        if read(path) is None
-    ]
+    texts = []
+    for path, name in new.items():
+        if not _stands(read, path):
+            texts.append(Text(path, template(name).replace("$MEMORY", tree.memory).encode(), None))
     for path in () if tree.agent else SHARED:
-        old = read(path)
-        data = boot.splice(old or b"", template(path).rstrip("\n"))
-        if data != old:
-            texts.append(Text(path, data, old))
+        with suppress(Refused):  # a symlink, often to CLAUDE.md: left alone
+            old = read(path)
+            data = boot.splice(old or b"", template(path).rstrip("\n"))
+            if data != old:
+                texts.append(Text(path, data, old))
     return texts
+
+
+def _stands(read: Callable[[str], bytes | None], path: str) -> bool:
+    try:
+        return read(path) is not None
+    except Refused:
+        return True

@@ -1,5 +1,6 @@
 """Relative dates: what each phrase says on a given day, and what is no date of an event and stays."""
 
+import time
 from datetime import date
 
 import pytest
@@ -228,6 +229,29 @@ def test_a_second_run_changes_nothing() -> None:
 def test_the_ends_of_the_calendar() -> None:
     assert absolute("yesterday, last year, 上个月, vor 3 Tagen", date(1, 1, 1))[0].startswith("yesterday")
     assert absolute("tomorrow, next year, 明年, in 99 years", date(9999, 12, 31))[0].startswith("tomorrow")
+
+
+HOSTILE = [
+    *("yesterday ", "'a ", "in 3 days ", "between yesterday and ", "`", "``a`", "“", "昨天", "3天前", "the last week "),
+    *(
+        "- 2026-03-01: yesterday\n",
+        "# 2026-01-01\n",
+        "<!-- ",
+        "](a",
+        "[[a",
+        "http://a",
+        "last ",
+        "上上",
+        "yesterday to ",
+    ),
+]
+
+
+@pytest.mark.parametrize("piece", HOSTILE)
+def test_time_grows_with_length_only(piece: str) -> None:
+    start = time.process_time()
+    absolute(piece * (50_000 // len(piece)), WEDNESDAY)
+    assert time.process_time() - start < 4
 
 
 @given(
