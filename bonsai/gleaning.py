@@ -16,7 +16,7 @@ from bonsai.facts.archive import DEFAULT_AGENT
 from bonsai.facts.distill import Distilled
 from bonsai.facts.extract import extract
 from bonsai.facts.score import Rules
-from bonsai.notes import layout, secrets
+from bonsai.notes import dates, layout, lifecycle, secrets
 from bonsai.notes.change import Plan
 from bonsai.notes.draft import Draft
 from bonsai.notes.view import View
@@ -158,16 +158,19 @@ class Gleaning(Cloud):
     def validate(self, file: str = "") -> ValidateReport:
         """What a note (today's daily note) lacks: tools without a URL, actions without a command, decisions without a
 
-        next step. Raises NotFound.
+        next step. A relative date comes with what to write instead. Raises NotFound.
         """
+        today = clock.local(self.now()).date()
         path = file
         if not path:
-            day = clock.local(self.now()).date().isoformat()
-            loose, usual = self.tree.at(f"{day}.md"), f"{self.tree.daily}/{day}.md"
+            loose, usual = self.tree.at(f"{today.isoformat()}.md"), f"{self.tree.daily}/{today.isoformat()}.md"
             path = loose if self._store.exists(loose) else usual
-        found = check.check(self._store.read(path).decode("utf-8", "replace"))
+        text = self._store.read(path).decode("utf-8", "replace")
+        found, named = check.check(text), lifecycle.moment(layout.name_of(path)[:10])
+        dated = dates.find(text, named.date() if named else today)
+        edits = [f"line {item.line}: write {item.absolute} for {item.text!r}" for item in dated]
         status = "warning" if found.warnings else "ok"
-        return ValidateReport(status, len(found.warnings), found.warnings, found.suggestions, path)
+        return ValidateReport(status, len(found.warnings), found.warnings, [*found.suggestions, *edits], path)
 
     def extract_metadata(self, file: str) -> ExtractReport:
         """The URLs, commands and paths that stand in a file of the memory. Raises NotFound."""

@@ -25,6 +25,8 @@ def remembered(report: RememberReport) -> Iterator[Line | str]:
         yield f"Known already: {report.path}"
         return
     yield f"{'Remembered' if report.new else f'Updated (version {report.version})'}: {report.path} ({report.tier})"
+    yield from (f"  {item.text!r} was written as {item.absolute}" for item in report.dates)
+    yield from (f"  perhaps no memory: {flag}" for flag in report.flags)
     yield from _committed(report.commit)
 
 
