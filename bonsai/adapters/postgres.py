@@ -83,11 +83,23 @@ class Postgres:
         self._pool: ConnectionPool[Connection[Any]] | None = None
         self._pid, self._ready = 0, False
 
+    def ask(self, query: str, values: Any) -> list[Any]:
+        """The rows of one query that changes nothing, or of one statement that stands by itself. Raises like `run`."""
+        return self._repeated(lambda db: db.execute(query, values).fetchall())
+
     def run(self, work: Callable[["Connection[Any]"], T]) -> T:
         """Do `work` in one transaction, again where it was lost to a restart, a broken connection or a deadlock.
 
         So `work` must be harmless when it is repeated. Raises Unavailable, BonsaiError.
         """
+
+        def whole(db: "Connection[Any]") -> T:
+            with db.transaction():
+                return work(db)
+
+        return self._repeated(whole)
+
+    def _repeated(self, work: Callable[["Connection[Any]"], T]) -> T:
         from psycopg import Error, InterfaceError, OperationalError
         from psycopg_pool import PoolClosed, PoolTimeout
 
@@ -128,7 +140,9 @@ class Postgres:
                     open=True,
                     timeout=WAIT,
                     reconnect_timeout=WAIT,
-                    check=ConnectionPool.check_connection,
+                    # One trip for one query. No check of a connection before each either: what a restart has cut off
+                    # fails at once, is thrown away, and the work is done again on another one.
+                    kwargs={"autocommit": True},
                 )
                 self._pid, self._ready = os.getpid(), False
             return self._pool

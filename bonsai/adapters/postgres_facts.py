@@ -104,7 +104,7 @@ class PostgresFacts:
         self._database.close()
 
     def _query(self, query: str, values: Sequence[Any]) -> list[Fact]:
-        rows = self._database.run(lambda db: db.execute(query, values).fetchall())
+        rows = self._database.ask(query, values)
         return [self._fact(row) for row in rows]
 
     def _fact(self, row: Sequence[Any]) -> Fact:

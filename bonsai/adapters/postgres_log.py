@@ -42,7 +42,9 @@ class PostgresLog:
                 # Whoever is first in the log is also seen first: a reader who goes on from the last place that he
                 # saw would else miss what another writer commits late.
                 db.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 7))", (armour(thread),))
-            added = sum(db.execute(_INSERT, _row(item)).rowcount for item in messages)
+            cursor = db.cursor()
+            cursor.executemany(_INSERT, [_row(item) for item in messages])
+            added = cursor.rowcount
             query = f"SELECT {_COLUMNS} FROM messages WHERE id = ANY(%s::uuid[])"
             held = {row[0]: _message(row) for row in db.execute(query, ([item.id for item in messages],))}
             return Appended([held[item.id] for item in messages], added)
@@ -53,7 +55,7 @@ class PostgresLog:
         """See MessageLog."""
         query = f"SELECT {_COLUMNS} FROM messages WHERE thread_id = %s AND seq < %s ORDER BY seq DESC LIMIT %s"
         values = (armour(thread), before or 2**62, max(limit, 0))
-        rows = self._database.run(lambda db: db.execute(query, values).fetchall())
+        rows = self._database.ask(query, values)
         return [_message(row) for row in reversed(rows)]
 
     def record(self, event: Event) -> bool:
@@ -67,7 +69,7 @@ class PostgresLog:
     def events(self, user: str, type: str = "", limit: int = 50) -> list[Event]:
         """See MessageLog."""
         values = {"user": armour(user), "type": armour(type), "limit": max(limit, 0)}
-        rows = self._database.run(lambda db: db.execute(_EVENTS, values).fetchall())
+        rows = self._database.ask(_EVENTS, values)
         return [Event(user, bare(kind), bare_json(payload), _iso(time)) for kind, payload, time in rows]
 
     def close(self) -> None:

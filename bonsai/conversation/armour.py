@@ -10,11 +10,15 @@ _WORN = re.compile(f"{_MARK}([0-9a-f]{{4}})")
 
 def armour(text: str) -> str:
     """The text without what PostgreSQL, SQLite or UTF-8 refuse; `bare` gives it back."""
+    if text.isascii() and "\0" not in text:  # almost every text: a load of fifty messages is full of them
+        return text
     return _ODD.sub(lambda found: f"{_MARK}{ord(found[0]):04x}", text)
 
 
 def bare(text: str) -> str:
     """What `armour` was given."""
+    if _MARK not in text:
+        return text
     return _WORN.sub(lambda found: chr(int(found[1], 16)), text)
 
 

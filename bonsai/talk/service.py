@@ -19,7 +19,7 @@ from bonsai.errors import BonsaiError, Refused, Usage
 from bonsai.talk.recent import PERSON_TTL, Recent
 from bonsai.talk.stores import Stores, open_stores
 
-CONSIDERED = 200  # facts: of these newest ones, those that weigh most are in the context
+CONSIDERED = 60  # facts: of these newest ones, those that weigh most are in the context
 QUERY = 2000  # characters of a message that are a good question to the memory
 PASSAGE_TOKENS = 1500
 

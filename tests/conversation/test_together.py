@@ -14,6 +14,7 @@ import pytest
 from servers import Missing, Postgres, Redis
 
 from bonsai import Workspace
+from bonsai.adapters import redis_buffer
 from bonsai.conversation import Conversation
 from bonsai.errors import Unavailable
 from conversation.conftest import REQUIRED
@@ -76,7 +77,10 @@ def test_eight_processes_lose_and_double_nothing(where: dict[str, str], threads:
     """Follow-ups are asked for by all, and each is delivered once; the 10 different events are stored once."""
     every = 10 if ALL else 5
     done = ended(
-        [started(where, n, turns=TURNS, threads=threads, fact_every=10, ask_every=every) for n in range(WRITERS)]
+        [
+            started(where, n, turns=TURNS, threads=threads, fact_every=10, ask_every=every, patient=1)
+            for n in range(WRITERS)
+        ]
     )
     assert [item["errors"] for item in done] == [[]] * WRITERS
     assert [item["warnings"] for item in done] == [[]] * WRITERS
@@ -134,7 +138,10 @@ def test_redis_that_dies_costs_what_is_recent_and_nothing_else(ws: Path) -> None
             assert len(talk.messages("t0")) == 12  # it works again
 
 
-def test_a_fact_that_was_told_while_redis_was_away_counts_when_it_is_back(ws: Path) -> None:
+def test_a_fact_that_was_told_while_redis_was_away_counts_when_it_is_back(
+    ws: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(redis_buffer, "WAIT", 2.0)  # on a busy machine half a second is nothing
     with server(Redis) as redis:
         first, other = (
             Conversation.open(ws, redis_url=redis.url, database_url="", facts="sqlite", namespace="n") for _ in range(2)
@@ -194,7 +201,7 @@ def written(ws: Path) -> int:
 
 
 def wait_for(ready: Callable[[], bool]) -> None:
-    for _ in range(600):
+    for _ in range(2400):
         try:
             if ready():
                 return
