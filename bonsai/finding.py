@@ -19,6 +19,8 @@ from bonsai.adapters.vouch import Cookies
 from bonsai.errors import BadData, BonsaiError, Busy, NotFound, Unavailable, Usage
 from bonsai.notes import moment
 from bonsai.notes.layout import MAX_PARSED, domain_of
+from bonsai.notes.note import parse
+from bonsai.notes.provenance import source
 from bonsai.notes.ranking import Ranked
 from bonsai.passes import gone, recall, search, tree_search
 from bonsai.passes.recall import Scope
@@ -101,6 +103,7 @@ class Finding(Story):
         for hit in hits:
             if hit.path in cold.known():
                 hit.tier, hit.restore = "cold", f"bonsai restore {hit.path}"
+            hit.source = self._source_of(hit.path)
         return RecallReport(query, hits, fresh=True, at=commit, branches=list(scope.branches), warnings=warnings)
 
     def recall_prompt(self, query: str) -> str:
@@ -161,6 +164,10 @@ class Finding(Story):
             return self._store.read(path, MAX_PARSED)
         except BonsaiError:
             return None
+
+    def _source_of(self, path: str) -> str:
+        """Who says what stands in a note, "" where it does not tell."""
+        return source(parse(self._readable(path) or b"").fields)
 
     def _update_search(self, paths: Sequence[str]) -> None:
         """Tell the index what a run has changed; where that is not possible the next recall finds out by itself."""

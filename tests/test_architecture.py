@@ -30,6 +30,9 @@ ALLOWED = {
     "finding": ["story", "place", "adapters", "passes", "ports", "notes", "errors"],
     "joining": ["run", "adapters", "passes", "ports", "notes", "errors"],
     "devices": ["joining", "place", "run", "adapters", "passes", "ports", "notes", "errors"],
+    "editing": ["place", "passes", "notes", "errors"],
+    "memory_tool": ["workspace", "passes/edited", "notes/layout", "errors"],
+    "anthropic_memory": ["memory_tool", "workspace", "errors"],
     "caring": ["place", "run", "adapters", "passes", "ports", "notes", "errors"],
     "archiving": ["finding", "place", "run", "adapters", "passes", "ports", "facts", "notes", "errors"],
     "cloud": ["archiving", "place", "run", "adapters", "passes", "facts", "notes", "errors"],
@@ -40,7 +43,7 @@ ALLOWED = {
     ],
     "talk": ["personal", "adapters", "conversation", "errors"],
     "workspace": [
-        *("tiers", "caring"),
+        *("tiers", "caring", "editing"),
         *("devices", "finding", "checks", "forgetting", "story", "place", "run", "commits", "adapters"),
         *("passes", "ports", "notes", "errors", "config"),
     ],
@@ -49,7 +52,7 @@ ALLOWED = {
     "watch": ["workspace", "schedule", "errors"],
     "cli": [
         *("workspace", "watch", "passes/reports", "passes/tiered", "passes/erased", "passes/synced", "passes/verify"),
-        *("passes/cared", "notes/problem"),
+        *("passes/cared", "passes/edited", "memory_tool", "notes/problem"),
         *("notes/layout", "errors", "config", "talk", "conversation"),
         *("facts/distill", "passes/tree_search", "notes/secrets", "adapters/llm", "adapters/own_arguments"),
         *("adapters/clock", "adapters/service", "adapters/detached", "adapters/log_file", "adapters/git_driver"),
@@ -75,6 +78,7 @@ DOORS = {
     "fcntl": "adapters/",
     "click": "cli/",
     "rich": "cli/",
+    "anthropic": "anthropic_memory",
 }
 #: Nouns know the rules and touch nothing.
 OUTSIDE = {"os", "pathlib", "time", "subprocess", "logging", "shutil", "tempfile", "socket", "sqlite3"}
@@ -114,7 +118,7 @@ def test_imports_go_one_way(name: str) -> None:
 
 @pytest.mark.parametrize("name", [name for name in MODULES if room(name) == "passes"])
 def test_passes_do_not_know_each_other_and_do_not_print(name: str) -> None:
-    shared = {name, "passes", "passes/reports", "passes/recover", "passes/tiered", "passes/cared"}
+    shared = {name, "passes", "passes/reports", "passes/recover", "passes/tiered", "passes/cared", "passes/edited"}
     used = {imported.removeprefix("bonsai.").replace(".", "/") for imported, _ in imports(MODULES[name])}
     assert not {other for other in used & set(MODULES) if room(other) == "passes"} - shared
     assert "print(" not in MODULES[name].read_text(encoding="utf-8")

@@ -23,12 +23,12 @@ from bonsai.notes.secrets import Secret
 from bonsai.notes.summary import Summary
 from bonsai.ports import Snapshot
 
-SCHEMA = 3
+SCHEMA = 4
 _TABLES = (
     "CREATE TABLE rows (path BLOB PRIMARY KEY, data BLOB NOT NULL, sum INTEGER NOT NULL) WITHOUT ROWID",
     "CREATE TABLE meta (name BLOB PRIMARY KEY, data BLOB NOT NULL, sum INTEGER NOT NULL) WITHOUT ROWID",
 )
-_NO_STAT, _NO_SUMMARY = [None] * 5, [None] * 13
+_NO_STAT, _NO_SUMMARY = [None] * 5, [None] * 14
 _CHUNK = 500  # lines that are parsed at once
 _PATIENCE = 1.0  # seconds to wait for another process's transaction
 #: The file may be sound, but cannot be used now: locked, read-only, no rights, disk full or failing.
@@ -276,14 +276,16 @@ def _signed(key: str, record: list[object]) -> tuple[bytes, bytes, int]:
 
 
 def _packed(row: Row) -> tuple[bytes, bytes, int]:
-    """A row as one flat list of 23 values. What is the usual case is 0, which is quick to read back."""
+    """A row as one flat list of 24 values. What is the usual case is 0, which is quick to read back."""
     record: list[object] = [row.path, *(row.stat or _NO_STAT), row.blob, 0 if row.head == row.blob else row.head]
     record += [row.head_mode, row.secrets or 0]
     if row.summary is None:
         record += _NO_SUMMARY
     else:
-        *plain, names, links, problems, held, weight = (getattr(row.summary, name) for name in Summary.__slots__)
-        record += [*plain, names or 0, links or 0, [astuple(item) for item in problems] or 0, held, weight]
+        values = (getattr(row.summary, name) for name in Summary.__slots__)
+        *plain, names, links, problems, held, weight, outside = values
+        told = [astuple(item) for item in problems] or 0
+        record += [*plain, names or 0, links or 0, told, held, weight, 1 if outside else 0]
     return _signed(row.path, record)
 
 
@@ -293,15 +295,14 @@ def _rows(records: Iterable[list[Any]]) -> dict[str, Row]:
     for path, size, mtime, ctime, inode, mode, blob, head, head_mode, hidden, title, *rest in records:
         summary = None
         if title is not None:
-            lead, tokens, blank, dated, archived, kind, key, names, links, found, held, weight = rest
+            lead, tokens, blank, dated, archived, kind, key, names, links, found, held, weight, outside = rest
             # The same few days and types, and the title once more: one text for all of them, not one each.
             dated, kind = same(dated, dated), same(kind, kind)
             names = tuple([title if name == title else name for name in names]) if names else ()
             links = tuple(links) if links else ()
             problems = tuple([Problem(*item) for item in found]) if found else ()
-            summary = Summary(
-                title, lead, tokens, blank, dated, archived, kind, key, names, links, problems, held, weight
-            )
+            plain = (title, lead, tokens, blank, dated, archived, kind, key)
+            summary = Summary(*plain, names, links, problems, held, weight, outside == 1)
         info = None if size is None else Stat(size, mtime, ctime, inode, mode)
         rows[path] = Row(path, info, blob, blob if head == 0 else head, head_mode, summary)
         if hidden:

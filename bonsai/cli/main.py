@@ -63,6 +63,8 @@ COMMANDS = {
     "summary": "conversation",
     "scratch": "conversation",
     "followup": "conversation",
+    "memory-tool": "memory_tool",
+    "promote": "memory_tool",
     "watch": "daemon",
     "daemon": "daemon",
     "completion": "completion",

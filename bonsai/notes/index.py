@@ -100,6 +100,7 @@ def root_index(
     budget: int,
     now_iso: str,
     previous: str | None,
+    unnamed: int = 0,
 ) -> str:
     """The text of the root index: as much detail as fits, and a last line that says how many notes it does not name.
 
@@ -110,6 +111,7 @@ def root_index(
         budget: the most it may cost, in tokens; never more than four times as many characters. Below 40 tokens the
             head alone is longer than that.
         previous: the index as it stands, whose time is kept where nothing else differs.
+        unnamed: how many more notes there are, which it may not name.
     """
     logs = f"### Daily Logs ({daily} files in {daily_folder.rstrip('/')}/)\nSearchable via memory_search."
     root = _Root(
@@ -118,6 +120,7 @@ def root_index(
         _head("Memory Index", sum(item.tokens for item in domains), now_iso),
         logs if daily else "",
         budget,
+        unnamed,
     )
     return keep_time(root.richest(), previous, "Last indexed")
 
@@ -192,6 +195,7 @@ class _Root:
     head: str
     logs: str  # "" where there are no daily notes
     budget: int
+    unnamed: int = 0
 
     def richest(self) -> str:
         """At the first level that fits, else as a list of names."""
@@ -200,7 +204,7 @@ class _Root:
 
     def at_level(self, summary: int, names: int) -> str:
         """With so many characters for each summary and list of names; "" as soon as it is clear that it is too long."""
-        blocks, size, left_out = [self.head, "## Domains"], 0, 0
+        blocks, size, left_out = [self.head, "## Domains"], 0, self.unnamed
         for stat in self.domains:
             block, missing = _domain_block(stat, summary, names)
             blocks.append(block)
@@ -215,7 +219,7 @@ class _Root:
     def names_only(self) -> str:
         """As a list of domain names, cut where the budget ends: the heaviest domains stay."""
         heaviest = sorted(self.domains, key=lambda item: (-item.tokens, _by_name(item.name)))
-        notes = len(self.also) + sum(item.notes for item in self.domains)
+        notes = self.unnamed + len(self.also) + sum(item.notes for item in self.domains)
 
         def render(count: int) -> str:
             kept = sorted((_short(item.name) for item in heaviest[:count]), key=_by_name)

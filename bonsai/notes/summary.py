@@ -8,11 +8,11 @@ from datetime import UTC, datetime, timedelta, timezone
 
 from bonsai.notes import links as note_links
 from bonsai.notes.layout import MAX_PARSED
-from bonsai.notes.note import Value, conflicted, lines, parse
+from bonsai.notes.note import Note, Value, conflicted, lines, parse
 from bonsai.notes.problem import Problem, problem
+from bonsai.notes.provenance import OUTSIDE, is_untrusted
 
 MAX_LEAD = 250  # characters
-OUTSIDE = frozenset({"web", "import", "untrusted"})  # sources that nobody here speaks for
 
 _CJK = re.compile(
     "[\u1100-\u11ff\u3041-\u30ff\u3130-\u318f\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7ff"
@@ -48,6 +48,7 @@ class Summary:
     problems: tuple[Problem, ...]
     held: bool  # conflict markers: may not be committed
     importance: float | None = None  # 0 to 1, of a fact that its own people or agents said; None for any other note
+    untrusted: bool = False  # from the web or a tool, and not promoted: no boot file may quote it
 
 
 def summarise(path: str, data: bytes, size: int) -> Summary:
@@ -83,7 +84,8 @@ def summarise(path: str, data: bytes, size: int) -> Summary:
         links=note_links.targets(body),
         problems=tuple(problems),
         held=held,
-        importance=_importance(fields),
+        importance=_importance(note),
+        untrusted=is_untrusted(note),
     )
 
 
@@ -156,12 +158,12 @@ def note_type(fields: dict[str, Value]) -> str:
     return found.strip() if isinstance(found, str) else ""
 
 
-def _importance(fields: dict[str, Value]) -> float | None:
+def _importance(note: Note) -> float | None:
     """That of a fact. One from outside (`source: web`, `source: import`) has none: it may not come into a boot file."""
-    if note_type(fields) != "fact" or field_text(fields.get("source")).partition(":")[0] in OUTSIDE:
+    if note_type(note.fields) != "fact" or is_untrusted(note, OUTSIDE):
         return None
     try:
-        return min(1.0, max(0.0, float(field_text(fields.get("importance")) or 0.5)))
+        return min(1.0, max(0.0, float(field_text(note.fields.get("importance")) or 0.5)))
     except ValueError:
         return 0.5
 

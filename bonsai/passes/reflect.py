@@ -10,6 +10,7 @@ from bonsai.notes import ages, layout, note, rename, review, taxonomy
 from bonsai.notes.change import PathTime, Plan
 from bonsai.notes.draft import Draft
 from bonsai.notes.layout import Tree
+from bonsai.notes.provenance import is_untrusted
 from bonsai.notes.review import Decision, NoteView
 from bonsai.notes.summary import count_tokens
 from bonsai.notes.view import View
@@ -150,6 +151,8 @@ def _merge(work: _Work, decision: Decision) -> str:
     if target.startswith(note.UTF16):
         raise BadData("is UTF-16, so nothing can be appended to it", path=into)
     source = work.draft.need(decision.file)
+    if is_untrusted(note.parse(source)) and not is_untrusted(note.parse(target)):
+        raise Refused(f"is from outside: `bonsai promote {decision.file}` first", path=decision.file)
     if decision.text is not None:
         merged = target[: note.parse(target).body_start] + decision.text.encode("utf-8", "surrogateescape")
     else:
@@ -166,13 +169,15 @@ def _merge(work: _Work, decision: Decision) -> str:
 def _split(work: _Work, decision: Decision) -> str:
     """Write the parts as notes of their own beside it; the whole note becomes an archive."""
     folder = layout.folder_of(decision.file)
-    made = []
+    made, outside = [], is_untrusted(note.parse(work.draft.need(decision.file)))
     for name, data in review.split_note(work.draft.need(decision.file), decision.parts):
         slug, number = taxonomy.slug(name), 1
         path = f"{folder}/{slug}.md"
         while not work.draft.free(path):
             number += 1
             path = f"{folder}/{slug}-{number}.md"
+        if outside and not is_untrusted(note.parse(data)):
+            raise Refused("is from outside, which its parts would not say any more", path=decision.file)
         work.draft.create(path, data)
         made.append(path)
     rename.put_away(work.draft, decision.file, decision.reason or f"split into {len(made)} notes", work.now_iso)

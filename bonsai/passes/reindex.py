@@ -19,6 +19,7 @@ from bonsai.ports import NoteStore
 HOT_SHARE = 0.4  # of the generated block: so much of it hot facts may take
 HOT_LINE = 160  # characters
 HOT_HEAD = "\n\n## Hot Facts\n"
+UNTRUSTED = "(from outside, not promoted)"  # instead of what a note says that nobody here speaks for
 NOT_COMMITTED = "(not in git)"  # instead of the first line of a note that may not be committed
 Read = Callable[[str], bytes | None]
 
@@ -32,6 +33,7 @@ class Shape:
     folders: dict[str, dict[str, Row]] = field(default_factory=dict)  # domain → path → note right in it
     daily: set[str] = field(default_factory=set)
     also: set[str] = field(default_factory=set)  # notes outside the domains
+    unnamed: set[str] = field(default_factory=set)  # of those the ones that no boot file may name
     feedback: set[str] = field(default_factory=set)  # feedback.md and every note of that type
     facts: dict[str, Row] = field(default_factory=dict)  # those that may be hot
 
@@ -57,6 +59,9 @@ class Shape:
         if layout.is_of_user(path):  # what one user told is nothing for whoever reads the index
             return
         place = self.daily if layout.is_daily(path) else self.also
+        self.unnamed.discard(path)
+        if row is not None and row.summary and row.summary.untrusted and place is self.also:
+            self.unnamed.add(path)
         if row is not None:
             place.add(path)
         else:
@@ -70,16 +75,20 @@ class Shape:
     @property
     def others(self) -> list[str]:
         """The notes outside the domains, as the root index names them."""
-        return sorted(path[len(self.tree.memory) + 1 :].removesuffix(".md") for path in self.also)
+        return sorted(path[len(self.tree.memory) + 1 :].removesuffix(".md") for path in self.also - self.unnamed)
 
     def listed(self, domain: str) -> list[tuple[str, Summary]]:
         """The notes right in a domain, by file name."""
         rows = self.folders.get(domain, {})
         return [
-            (layout.name_of(path), replace(row.summary, lead=NOT_COMMITTED) if path in self.private else row.summary)
-            for path, row in sorted(rows.items())
-            if row.summary
+            (layout.name_of(path), self._told(path, row.summary)) for path, row in sorted(rows.items()) if row.summary
         ]
+
+    def _told(self, path: str, summary: Summary) -> Summary:
+        """What an index may say of a note."""
+        if summary.untrusted:
+            return replace(summary, lead=UNTRUSTED)
+        return replace(summary, lead=NOT_COMMITTED) if path in self.private else summary
 
     def every(self) -> set[str]:
         """All domains that have an index: those with notes and their parents."""
@@ -145,7 +154,11 @@ def statistics(view: View, found: Shape, every: set[str]) -> dict[str, DomainSta
     stats = {domain: kept[domain] for domain in every - again}
     for domain in sorted(again & every, key=lambda name: -name.count("/")):  # sub-domains before their parents
         below = [stats[child] for child in _children(domain, every)]
-        stats[domain] = index.domain_stat(domain, found.listed(domain), below)
+        notes = found.listed(domain)
+        named = [item for item in notes if not item[1].untrusted]  # the root index stands in the boot file
+        stat = index.domain_stat(domain, named, below)
+        more = [summary.tokens for _, summary in notes if summary.untrusted]
+        stats[domain] = replace(stat, notes=stat.notes + len(more), tokens=stat.tokens + sum(more)) if more else stat
     view.memo[key] = stats
     return stats
 
@@ -187,10 +200,11 @@ def render(
     hot = _hot(view, found, settings, now_iso, int(budget * HOT_SHARE))
     budget -= count_tokens(hot) + 1
     root = index.root_index(
-        top,
+        [stat for stat in top if stat.names],
         daily=len(found.daily),
         daily_folder=f"{tree.daily}/",
         also=found.others,
+        unnamed=len(found.unnamed) + sum(stat.notes for stat in top if not stat.names),
         budget=budget,
         now_iso=now_iso,
         previous=_text(read(tree.root_index)),

@@ -12,6 +12,7 @@ from bonsai.notes.change import Plan
 from bonsai.notes.draft import Draft
 from bonsai.notes.layout import Tree
 from bonsai.notes.note import can_splice, parse, set_fields
+from bonsai.notes.provenance import PROMOTED
 from bonsai.notes.summary import field_text
 from bonsai.notes.view import View
 from bonsai.passes.tiered import RememberReport
@@ -190,6 +191,8 @@ def _updated(draft: Draft, path: str, wanted: Wanted, metadata: Metadata, now_is
         changes["importance"] = shown(wanted.importance)
     if wanted.source:
         changes["source"] = wanted.source
+        if PROMOTED in note.fields:  # what was promoted is the older value
+            changes[PROMOTED] = None
     if wanted.tags:
         changes["tags"] = list(wanted.tags)
     draft.put(path, set_fields(body, changes))

@@ -276,7 +276,7 @@ class DoctorReport:
 
 @dataclass(slots=True)
 class Hit:
-    """A passage that recall found; `lines` are 1-based, inclusive, `date` is its note's day, `restore` a command."""
+    """A passage that recall found; `date` is its note's day, `restore` a command, `source` an actor or `web:…`."""
 
     path: str
     lines: tuple[int, int]
@@ -290,6 +290,7 @@ class Hit:
     date: str = ""
     age_days: int | None = None
     restore: str = ""
+    source: str = ""
 
 
 @dataclass(slots=True)

@@ -1,0 +1,34 @@
+"""What the verbs that edit files answer: typed results whose attributes are the keys of their `--json`."""
+
+from dataclasses import dataclass
+
+
+@dataclass(slots=True)
+class Written:
+    """A file that was made, changed, renamed (`old` is the name that it had) or put away (`to` is its archive)."""
+
+    path: str
+    commit: str | None
+    old: str = ""
+    to: str = ""
+
+
+@dataclass(slots=True)
+class PromoteReport:
+    """`promote`: the note and where it came from."""
+
+    path: str
+    source: str
+    commit: str | None = None
+
+
+@dataclass(slots=True)
+class Text:
+    """A file as an agent may see it. `lines` are those shown, 1-based and inclusive, of `total` (0, 0 for none)."""
+
+    path: str
+    text: str
+    lines: tuple[int, int]
+    total: int
+    source: str = ""
+    untrusted: bool = False
