@@ -55,6 +55,8 @@ _PATTERN = re.compile(
     "(?:天|日|周|週間|週|个星期|個星期|星期|个月|個月|ヶ月|か月|年)(?:之|以)?[前后後])"
     "|(?P<half>(?<![一二两兩三四五六七八九十年])半年[前后後])"
 )
+_HAN = re.compile("[\u3400-\u9fff]")
+_MAY_PRECEDE = frozenset("在于於将將约約是们們我你他她它会會")
 _KANA = re.compile("[\u3041-\u30ff]")
 
 
@@ -81,6 +83,9 @@ def absolute(found: re.Match[str], japanese: bool, today: date) -> str | None:
         return quarter(today, SHIFTS[text[0]])
     if kind == "half":
         return month(today, -6 if text[-1] == "前" else 6)
+    before = found.string[max(0, found.start() - 1) : found.start()]
+    if text[-1] in "后後" and _HAN.match(before) and before not in _MAY_PRECEDE:
+        return None  # `判断两周后失效`: two weeks after the judgement, whenever that is
     return _ago(text, today, japanese)
 
 
