@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 
 from bonsai.adapters import clock
+from bonsai.cloud import Cloud
 from bonsai.conversation.fact import Fact, Told, folded
 from bonsai.errors import BonsaiError
-from bonsai.finding import Finding
 from bonsai.notes import layout
 from bonsai.notes.change import Plan, Row
 from bonsai.notes.draft import Draft
@@ -24,7 +24,7 @@ class _Done:
     commit: str | None = None
 
 
-class Personal(Finding):
+class Personal(Cloud):
     """The facts of users as notes. `user` "" is the owner of the memory, whose facts are for everybody."""
 
     _known: dict[str, tuple[str, Fact | None]] | None = None  # path → id of the bytes, and what they say

@@ -39,7 +39,7 @@ ALLOWED = {
     "gleaning": ["cloud", "run", "adapters", "passes", "facts", "notes", "errors"],
     "tiers": ["gleaning", "run", "adapters", "passes", "ports", "facts", "notes", "errors"],
     "personal": [
-        *("finding", "story", "place", "run", "adapters", "passes", "ports", "conversation", "notes", "errors"),
+        *("cloud", "run", "adapters", "passes", "conversation", "notes", "errors"),
     ],
     "talk": ["personal", "adapters", "conversation", "errors"],
     "workspace": [

@@ -66,6 +66,7 @@ def turn(door: Door, context: click.Context) -> int:
 @click.option("--role", default="", metavar="ROLE", help="One message of this role, instead of a turn.")
 @click.option("--fact", "facts", multiple=True, metavar="KEY=VALUE", help="What was learnt. May be repeated.")
 @click.option("--intent", default="", metavar="TEXT", help="What it was about.")
+@click.option("--distil", "--distill", is_flag=True, help="Also keep what the turn comes to, by rules.")
 @door
 def add(
     door: Door,
@@ -77,6 +78,7 @@ def add(
     role: str,
     facts: tuple[str, ...],
     intent: str,
+    distil: bool,
 ) -> int:
     """Store a turn in all tiers: what the user SAID and what the agent ANSWERED; `-` reads SAID from stdin."""
     from bonsai.cli import render_conversation as words
@@ -91,7 +93,9 @@ def add(
         if role:
             made = talk.add(thread, role, text_of(said), user=user, id=number, intent=intent)
             return door.answer({"message": made}, words.messages([made]))
-        report = talk.write_back(thread, user, text_of(said), answered, facts=told, turn=number, intent=intent)
+        report = talk.write_back(
+            thread, user, text_of(said), answered, facts=told, turn=number, intent=intent, distil=distil
+        )
     return door.answer(report, words.written(report))
 
 

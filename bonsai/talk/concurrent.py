@@ -74,6 +74,7 @@ class AsyncConversation:
         turn: str = "",
         intent: str = "",
         metadata: Mapping[str, Any] | None = None,
+        distil: bool = False,
     ) -> Written:
         """Store a turn in all tiers, once."""
         return await self._do(
@@ -86,6 +87,7 @@ class AsyncConversation:
             turn=turn,
             intent=intent,
             metadata=metadata,
+            distil=distil,
         )
 
     async def add(

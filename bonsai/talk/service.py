@@ -12,12 +12,15 @@ from bonsai.adapters import clock
 from bonsai.conversation import context as contexts
 from bonsai.conversation import prompt as prompts
 from bonsai.conversation.context import Context, Passage
+from bonsai.conversation.distil import distilled
 from bonsai.conversation.fact import CONFIDENCE, Fact, Told, by_weight, told
 from bonsai.conversation.ports import Appended
 from bonsai.conversation.turn import Event, Message, event, message, need_name
 from bonsai.errors import BonsaiError, Refused, Usage
+from bonsai.talk.critical import CriticalSync
 from bonsai.talk.recent import PERSON_TTL, Recent
 from bonsai.talk.stores import Stores, open_stores
+from bonsai.talk.tree_facts import TreeFacts
 
 CONSIDERED = 60  # facts: of these newest ones, those that weigh most are in the context
 QUERY = 2000  # characters of a message that are a good question to the memory
@@ -85,6 +88,7 @@ class Conversation(Recent):
         self._stores, self._now, self._tell_person = stores, now, tell
         self._guard = threading.Lock()
         self._untold: list[str] = []
+        self._critical = CriticalSync(stores.another, self._warn)
         self._unfinished: dict[tuple[str, ...], str] = {}  # turns that failed: the same one again has the same id
 
     # -- a turn ----------------------------------------------------------------------------------------
@@ -131,6 +135,7 @@ class Conversation(Recent):
         turn: str = "",
         intent: str = "",
         metadata: Mapping[str, Any] | None = None,
+        distil: bool = False,
     ) -> Written:
         """Store a turn in all tiers, once: the same `turn` again changes nothing, and completes what was cut short.
 
@@ -139,6 +144,7 @@ class Conversation(Recent):
         Args:
             said, answered: the two messages; one may be "".
             facts: what the caller has learnt: `Told`, or mappings with key, value and perhaps confidence.
+            distil: also keep what the turn comes to, by rules; in the tree as a note of the user.
 
         Raises:
             BadData, Usage: before anything is stored. Unavailable, Busy, IoFailed: write it back again.
@@ -154,12 +160,18 @@ class Conversation(Recent):
             raise Usage("the turn is empty", hint="Give at least one of the two messages.")
         try:
             written = self._written(thread, user, messages, news, turn)
+            if distil:
+                self._distil(user, said, answered, written)
         except BonsaiError:
             with self._guard:
                 self._unfinished[call] = turn
             raise
         with self._guard:
             self._unfinished.pop(call, None)
+        home = self._stores.home
+        if home is not None and home.is_remote:
+            self._critical.want()
+        written.warnings = self._warnings()
         return written
 
     def _written(self, thread: str, user: str, messages: list[Message], news: list[Told], turn: str) -> Written:
@@ -169,8 +181,22 @@ class Conversation(Recent):
         if news:
             self._told_all(user, news, out, stored.messages[0].time if repeated else None)
         self.push(thread, stored.messages)
-        out.warnings = self._warnings()
         return out
+
+    def _distil(self, user: str, said: str, answered: str, out: Written) -> None:
+        """One line about the turn: a note beside the facts of the user, or a fact where there are no notes."""
+        fact, importance = distilled(said, answered)
+        home = self._stores.home
+        try:
+            if not fact:
+                return
+            if home is not None and isinstance(self._stores.facts, TreeFacts):
+                with self._stores.lock:
+                    home.note_down(user, fact, turn=out.turn, importance=importance)
+            else:
+                self._stores.facts.put(user, [Told(f"turn {out.turn}", fact, importance)], turn=out.turn)
+        except Refused as error:
+            out.refused.append(f"the turn in short: {error}")
 
     def _told_all(self, user: str, news: Sequence[Told], out: Written, since: str | None) -> None:
         """All facts at once, or each by itself where one of them may not be kept."""
@@ -304,7 +330,8 @@ class Conversation(Recent):
         return untold
 
     def close(self) -> None:
-        """Release files and connections."""
+        """Release files and connections; what is on its way to a database has a moment to get there."""
+        self._critical.close()
         self._stores.close()
 
     def __enter__(self) -> Self:

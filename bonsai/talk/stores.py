@@ -33,6 +33,11 @@ class Stores:
     lock: "threading.RLock" = field(default_factory=threading.RLock)
     file: "SqliteStore | None" = None
 
+    def another(self) -> Personal:
+        """The workspace opened once more, for another thread."""
+        assert self.home is not None
+        return Personal.open(self.home.root, agent=self.home.agent)
+
     def close(self) -> None:
         """Release everything."""
         for store in (self.buffer, self.log, self.facts, self.home):

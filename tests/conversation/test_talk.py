@@ -14,6 +14,7 @@ from bonsai import Workspace
 from bonsai.adapters.memory_talk import MemoryBuffer, MemoryFacts, MemoryLog
 from bonsai.conversation import AsyncConversation, Conversation, Told
 from bonsai.errors import BadData, Misconfigured, Unavailable, Usage
+from bonsai.personal import Personal
 from bonsai.talk.stores import Stores
 from conversation.conftest import Time
 from conversation.nasty import TEXTS
@@ -272,3 +273,43 @@ def test_the_program_of_the_documentation_runs(ws: Path, monkeypatch: pytest.Mon
     exec(code, {})
     with Conversation.open(ws) as talk:
         assert [fact.value for fact in talk.facts("ann")] == ["Oslo"]
+
+
+def test_a_turn_is_distilled_when_that_is_asked_for(ws: Path) -> None:
+    with Conversation.open(ws) as talk:
+        talk.write_back("t", "ann", "Nothing of note.", "Fine.")
+        assert not list(ws.glob("memory/users/*"))
+        for _ in range(2):
+            talk.write_back("t", "ann", "Let's deploy to testnet first.", "Good idea, safer.", turn="1", distil=True)
+        (note,) = ws.glob("memory/users/ann/*.md")
+        assert 'importance: "0.7"' in note.read_text()
+        assert "testnet" in note.read_text()
+        talk.write_back("t", "ann", "The meeting was at the new office in town.", "I see.", turn="2", distil=True)
+        assert {"0.5", "0.7"} == {path.read_text().partition('importance: "')[2][:3] for path in note.parent.iterdir()}
+        assert talk.facts("ann") == []
+        assert [hit.path for hit in talk.load("t", "ann", "testnet").passages] == [note.relative_to(ws).as_posix()]
+        assert talk.load("t", "bob", "testnet").passages == []
+
+
+def test_sync_critical_runs_after_a_turn_where_a_database_is_set(ws: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    sent: list[str] = []
+    monkeypatch.setattr(Personal, "sync_critical", lambda self: sent.append(self.root))
+    with Conversation.open(ws) as talk:
+        talk.write_back("t", "ann", "hello", "hi")
+    assert sent == []
+    monkeypatch.setenv("BONSAI_DB_URL", "http://127.0.0.1:1")
+    with Conversation.open(ws) as talk:
+        talk.write_back("t", "ann", "hello", "hi")
+    assert sent == [str(ws.resolve())]
+
+
+def test_a_sync_that_fails_is_a_warning_of_the_next_turn(ws: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(self: Personal) -> None:
+        raise Unavailable("nobody answers", path="db")
+
+    monkeypatch.setattr(Personal, "sync_critical", fails)
+    monkeypatch.setenv("BONSAI_DB_URL", "http://127.0.0.1:1")
+    with Conversation.open(ws) as talk:
+        talk.write_back("t", "ann", "hello", "hi")
+        talk._critical.close()
+        assert "nobody answers" in talk.load("t").warnings[0]
