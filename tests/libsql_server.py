@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-WHY = "needs a libSQL server: `.ci/run` installs one (TEST_SQLD names the program)"
+WHY = "needs a libSQL server: `python3 tests/fetch_sqld.py` fetches one, TEST_SQLD names it"
 
 
 def program() -> str:

@@ -225,10 +225,13 @@ def _hot(view: View, found: Shape, settings: Settings, now_iso: str, budget: int
     """
     rules, now = Rules.of(settings), lifecycle.moment(now_iso)
     ranked = []
-    for path, row in found.facts.items():
-        if path in found.private or layout.is_of_user(path) or not row.summary or now is None:
+    for path, row in found.facts.items():  # a hot loop: nearly all are worth too little at any age
+        weight = row.summary.importance if row.summary else None
+        if weight is None or (weight < rules.hot and path not in view.accesses):
             continue
-        weight, accesses = row.summary.importance or 0.0, view.accesses.get(path, 0)
+        accesses = view.accesses.get(path, 0)
+        if path in found.private or layout.is_of_user(path) or now is None:
+            continue
         if score(weight, 0, accesses, rules) < rules.hot:  # no age makes it hot: no date to be read
             continue
         since = lifecycle.moment(row.summary.dated)

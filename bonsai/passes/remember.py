@@ -52,7 +52,7 @@ def remember(
     view: View, draft: Draft, tree: Tree, wanted: Sequence[Wanted], now_iso: str, rules: Rules
 ) -> tuple[Plan, list[RememberReport]]:
     """Plan to remember some things in one run. Raises BadData, Usage; then nothing of it is done."""
-    known = _keys(view, tree)
+    known = _keys(view, tree) if any(item.key for item in wanted) else {}
     reports = [_one(view, draft, tree, item, now_iso, rules, known) for item in wanted]
     changed = [report for report in reports if report.new or draft.get(report.path) != draft.original(report.path)]
     names = layout.listed(list(dict.fromkeys(report.path for report in changed)))
@@ -80,7 +80,7 @@ def _one(
         if layout.path_fault(folder) or not folder.startswith(f"{tree.memory}/"):
             raise BadData("is no folder of this memory", path=folder, hint="Name one below memory/.")
     else:
-        domain = rename.domain_on_disk(view, tree, wanted.domain or classified(wanted.text))
+        domain = _domain(view, tree, wanted.domain or classified(wanted.text))
         folder = f"{tree.domains}/{domain}"
     metadata = wanted.metadata.joined(extract(wanted.text))
     if wanted.key:
@@ -97,6 +97,15 @@ def _one(
     if wanted.key:
         known.setdefault(wanted.key, []).append(path)
     return report
+
+
+def _domain(view: View, tree: Tree, given: str) -> str:
+    """The domain that somebody names, under the name it has on disk. Raises BadData."""
+    plain = taxonomy.domain_path(given)
+    start = f"{tree.domains}/{plain}/"
+    if plain == given and any(path.startswith(start) for path in view.rows):  # the usual case, and ten times as fast
+        return plain
+    return rename.domain_on_disk(view, tree, given)
 
 
 def classified(text: str) -> str:
