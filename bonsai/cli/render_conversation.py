@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from bonsai.cli.render import flat
 from bonsai.cli.screen import Line, Lines
 from bonsai.conversation import Context, Event, Fact, Message, Written
-from bonsai.conversation.prompt import render
+from bonsai.conversation.prompt import render, safe
 
 MOST = 200  # characters of a message or a value in a list
 
@@ -61,5 +61,5 @@ def context(found: Context) -> Iterator[Line | str]:
 
 
 def _short(text: str) -> str:
-    one = " ".join(text[: 2 * MOST].split())
+    one = " ".join(safe(text[: 2 * MOST]).split())
     return one if len(one) <= MOST and len(text) <= 2 * MOST else f"{one[:MOST]}…"
