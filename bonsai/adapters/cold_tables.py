@@ -165,6 +165,17 @@ class ColdTables:
         rows = self._run([("SELECT data, updated_at FROM critical_state WHERE agent_id = ?", (agent,))])[0]
         return Critical(str(rows[0][0]), int(rows[0][1])) if rows else None
 
+    def agents(self) -> list[str]:
+        """Everybody that it holds something of."""
+        self._need()
+        sql = "SELECT agent_id FROM cold_memories UNION SELECT agent_id FROM critical_state"
+        return [str(row[0]) for row in self._run([(sql, ())])[0]]
+
+    def drop_critical(self, agent: str) -> None:
+        """Delete the state of an agent."""
+        self._need()
+        self._run([("DELETE FROM critical_state WHERE agent_id = ?", (agent,))])
+
     def close(self) -> None:
         """Release the connection."""
         self._close()

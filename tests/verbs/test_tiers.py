@@ -326,3 +326,33 @@ def test_an_older_state_is_not_kept(box: Sandbox, at: At) -> None:
     at("2026-01-01T00:00:00Z")
     box.ws.hot_update("identity", {"agent_name": "Bob"})
     assert not box.ws.sync_critical().synced
+
+
+def test_what_is_erased_is_erased_from_the_cold_tier_too(box: Sandbox, at: At) -> None:
+    path = box.ws.remember("Bought xylophones.", domain="daily", importance=0.3).path
+    box.ws.remember("Bought milk.", domain="daily", importance=0.3)
+    box.ws.hot_update("event", {"text": "The xylophones came"})
+    box.ws.sync_critical()
+    at(LATER)
+    box.ws.consolidate()
+    assert b"xylophones" in box.read(".bonsai/cold.db")
+    box.ws.erase(path, yes=True)
+    box.close()
+    assert b"Bought xylophones" not in box.read(".bonsai/cold.db")
+    assert [hit.text for hit in box.ws.cold_query("bought")] == ["Bought milk."]
+    box.ws.erase(match="xylophones", yes=True)
+    box.close()
+    assert b"xylophone" not in box.read(".bonsai/cold.db")
+
+
+def test_what_is_held_back_reaches_no_cold_tier(box: Sandbox, at: At) -> None:
+    path = box.ws.remember("Bought milk.", domain="daily", importance=0.3).path
+    secret = b"ghp_a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+    box.write(path, box.read(path) + b"The key is " + secret + b"\n")
+    box.write("MEMORY.md", b"## Lessons\n\n- The key is " + secret + b"\n\n" + box.read("MEMORY.md"))
+    at(LATER)
+    assert box.ws.consolidate().evicted == []
+    with pytest.raises(Refused):
+        box.ws.sync_critical()
+    assert not box.has(".bonsai/cold.db") or secret not in box.read(".bonsai/cold.db")
+    assert box.ws._rows_of([path]) == []
