@@ -252,6 +252,7 @@ class Commit:
     undoes: str
     paths: tuple[str, ...]
     parents: tuple[str, ...]
+    cut: bool = False  # what came before it is not in this repository (a shallow clone), so it seems to have no parents
 
     @property
     def message(self) -> str:

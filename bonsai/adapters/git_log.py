@@ -1,7 +1,7 @@
 """The log: commits with their trailers, and the times of paths, each from one pass of git."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from itertools import islice
 
 from bonsai.notes.change import PathTime
@@ -13,8 +13,11 @@ _TRAILER = re.compile(r"([A-Za-z][A-Za-z-]{0,40}):[ \t]{0,8}(.*)")
 _OURS = ("Bonsai-Op", "Bonsai-Actor", "Bonsai-Run", "Bonsai-Session", "Bonsai-Undoes")
 
 
-def commits(out: bytes, managed: Callable[[str], str]) -> Iterator[Commit]:
-    """Read `git log -z --name-only` in FORMAT; `managed` gives the workspace path of a full one, or ""."""
+def commits(out: bytes, managed: Callable[[str], str], ends: Collection[str] = ()) -> Iterator[Commit]:
+    """Read `git log -z --name-only` in FORMAT; `managed` gives the workspace path of a full one, or "".
+
+    `ends`: the commits at which a shallow clone ends.
+    """
     tokens = iter(out.decode("utf-8", "surrogateescape").split("\0"))
     for sha in tokens:
         if not sha:
@@ -25,7 +28,7 @@ def commits(out: bytes, managed: Callable[[str], str]) -> Iterator[Commit]:
         while name := next(tokens, ""):
             names.append(name if names else name.removeprefix("\n"))
         paths = tuple(path for path in map(managed, names) if path)
-        yield _commit(fields, paths)
+        yield _commit(fields, paths, sha in ends)
 
 
 def trailers(message: str) -> dict[str, str]:
@@ -64,7 +67,7 @@ def times(out: bytes, managed: Callable[[str], str], known: Mapping[str, PathTim
     return found
 
 
-def _commit(fields: list[str], paths: tuple[str, ...]) -> Commit:
+def _commit(fields: list[str], paths: tuple[str, ...], cut: bool) -> Commit:
     sha, parents, time, author, message = fields
     text = message.encode("utf-8", "surrogateescape").decode("utf-8", "replace").lstrip("\n")
     subject, _, body = text.partition("\n")
@@ -83,4 +86,5 @@ def _commit(fields: list[str], paths: tuple[str, ...]) -> Commit:
         undoes,
         paths,
         tuple(parents.split()),
+        cut,
     )

@@ -1,9 +1,10 @@
 """What git says of the past: the log, one path through its names, where each line comes from, the state at a time."""
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 
-from bonsai.adapters import git_blame, git_log
+from bonsai.adapters import git_blame, git_log, git_reflog
 from bonsai.adapters.git_repo import Layout
 from bonsai.adapters.git_run import GitRun, Result
 from bonsai.errors import BonsaiError, NotFound
@@ -56,12 +57,17 @@ def log(
         words = ["--fixed-strings", "--all-match", *(f"--grep={text}" for text in saying)] if saying else []
         shape = [*_TELL, "--full-diff", *most, *words, "--end-of-options", rev, "--", *(given or layout.pathspecs)]
         out = _log(run, rev, *shape, literal=bool(given))
-    return [commit for commit in git_log.commits(out, layout.managed) if commit.paths]
+    return [commit for commit in git_log.commits(out, layout.managed, _ends(layout)) if commit.paths]
 
 
 def commits(run: GitRun, layout: Layout, shas: Sequence[str]) -> dict[str, Commit]:
     """What `History.commits` promises."""
-    return {item.sha: item for item in git_log.commits(_walk(run, shas), layout.managed)}
+    return {item.sha: item for item in git_log.commits(_walk(run, shas), layout.managed, _ends(layout))}
+
+
+def _ends(layout: Layout) -> list[str]:
+    """The commits at which a shallow clone ends."""
+    return git_reflog.read(os.path.join(layout.common_dir, "shallow")).decode("ascii", "replace").split()
 
 
 def blame(

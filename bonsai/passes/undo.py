@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from bonsai.errors import NotFound, Usage
+from bonsai.errors import NotFound, Refused, Usage
 from bonsai.notes import boot, layout
 from bonsai.notes.change import Plan
 from bonsai.notes.draft import Draft
@@ -43,14 +43,14 @@ def choose(commits: Sequence[Commit], history: History, run: str | None, actor: 
 
     `actor`: only a pass of this one is taken without being named, so that no agent takes back what another did.
 
-    Raises NotFound, Usage (a merge that git made cannot be taken back).
+    Raises NotFound, Usage (a merge that git made cannot be taken back), Refused (what was before it is not here).
     """
     if run is None:
         undone = _undone(commits)
         for commit in commits:
             mine = commit.actor == actor or not actor
             if commit.run and mine and commit.op not in NO_PASS and commit.run not in undone:
-                return commit
+                return _need_parent(commit)
         raise NotFound("there is no run to undo", hint="`bonsai log` lists the runs; `bonsai undo RUN` takes one back.")
     starting = [commit for commit in commits if len(run) >= SHORT_RUN and commit.run.startswith(run)]
     found = starting[0] if len(starting) == 1 or any(commit.run == run for commit in starting) else None
@@ -63,7 +63,15 @@ def choose(commits: Sequence[Commit], history: History, run: str | None, actor: 
         raise Usage("is an erasure: what was erased is gone", path=run, hint="`bonsai log` lists the runs.")
     if len(found.parents) > 1 and found.op != "sync":
         raise Usage("is a merge, which cannot be taken back", path=run, hint="Undo the runs that it brought in.")
-    return found
+    return _need_parent(found)
+
+
+def _need_parent(commit: Commit) -> Commit:
+    """Raises Refused where a shallow clone ends: the commit seems to have made every note that there is."""
+    if commit.cut:
+        hint = "`git fetch --unshallow` gets what is missing, where a remote has it."
+        raise Refused("the history of this clone begins there", path=commit.run or commit.sha, hint=hint)
+    return commit
 
 
 def _undone(commits: Sequence[Commit]) -> set[str]:

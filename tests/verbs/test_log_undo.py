@@ -357,3 +357,20 @@ def test_the_mode_of_a_file_survives_every_change_of_name(garden: Sandbox, at) -
     garden.ws.move(path, "business")
     assert garden.git("ls-tree", "HEAD", "memory/domains/business/run.md").startswith("100755")
     garden.assert_clean()
+
+
+def test_where_a_shallow_clone_ends_nothing_is_taken_back(garden: Sandbox) -> None:
+    """That commit seems to have no parent, so undoing it would take every note away."""
+    garden.ws.archive(INBOX)
+    copy = garden.root.with_name("shallow")
+    garden.git("clone", "-q", "--depth", "1", f"file://{garden.root}", str(copy))
+    shallow = Sandbox(copy)
+    before = notes(shallow)
+    for run in (None, "HEAD"):
+        with pytest.raises(Refused, match="begins there") as caught:
+            shallow.ws.undo(run)
+        assert "--unshallow" in str(caught.value.hint)
+    assert notes(shallow) == before
+    shallow.git("fetch", "-q", "--unshallow")
+    assert INBOX in shallow.ws.undo().restored
+    shallow.close()
