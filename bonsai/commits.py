@@ -58,7 +58,7 @@ class Commits:
     def __init__(self, outside: Outside) -> None:
         self.out = outside
         self.now = outside.clock()
-        self.id = secrets.token_hex(6)
+        self.id = _new_id()
         self._look = Look(outside.store, outside.cache, outside.history, time.time_ns(), outside.progress)
         self.view = View({}, "")
         self.behind: list[str] = []  # where the index is behind HEAD, and there was no room to write that down
@@ -90,9 +90,7 @@ class Commits:
         self._look.head_moved(view, sha)
         changed = history.tree_changes(before, sha) or {}
         self._refresh({**{path: self._blob(path) for path in changed}, **join.odd})
-        if not self.behind:
-            with suppress(BonsaiError):
-                self.out.journal.done()
+        self._settled()
         return sha
 
     def _commit(self, rows: Sequence[Row], message: str) -> str | None:
@@ -123,10 +121,15 @@ class Commits:
                     time.sleep(0.05 * (attempt + 1))
         self._look.committed(view, rows, sha)
         self._refresh({row.path: self._blob(row.path) for row in rows})
+        self._settled()
+        return sha
+
+    def _settled(self) -> None:
+        """The commit stands. Another one is another run: `undo` takes back one, by its id."""
         if not self.behind:
             with suppress(BonsaiError):  # it happened; the next run finds out as much
                 self.out.journal.done()
-        return sha
+        self.id = _new_id()
 
     def _change(self, row: Row, whole: bool = False) -> FileChange | None:
         """The bytes of a row, which are exactly those that its blob names; None for a file that came and went.
@@ -201,6 +204,10 @@ class Commits:
                 take_back(self.out.store, self.out.history.blob_id, old.__getitem__, intent)
                 if not self.behind:
                     self.out.journal.done({"taken_back": self.id})
+
+
+def _new_id() -> str:
+    return secrets.token_hex(6)
 
 
 def late_paths(store: NoteStore) -> list[str]:

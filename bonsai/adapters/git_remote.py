@@ -111,7 +111,7 @@ class GitRemote(Histories):
         self._before = self._packs()
         place = f"{_FETCHED}{token_hex(8)}"
         for known in (remote.branch, ""):
-            branch = known or (self._head_there(remote) if len(self._refs("refs/heads/")) == 1 else "")
+            branch = known or (self._head_there(remote) if len(self._refs("refs/heads/")) < 2 else "")
             if not branch:
                 return remote, ""
             words = ("--quiet", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", "--refmap=")
@@ -173,12 +173,18 @@ class GitRemote(Histories):
         raise self._failure(result, remote.push)
 
     def _head_there(self, remote: Remote) -> str:
-        """The branch that HEAD of the remote names, "" where that is the one asked for or is not born."""
-        result = self._talk("ls-remote", remote.fetch, "--symref", "--quiet", refs=["HEAD"])
+        """The branch that HEAD of the remote names, or the only one there is; "" for that asked for, or for none.
+
+        A bare repository made with another default name than that of the first branch pushed to it has such a HEAD
+        that leads nowhere; a second branch beside the first would split the memory for good without a word.
+        """
+        result = self._talk("ls-remote", remote.fetch, "--symref", "--quiet", refs=["HEAD", "refs/heads/*"])
         if result.code:
             raise self._failure(result, remote.fetch)
-        first = result.out.decode("utf-8", "surrogateescape").split("\n")[0]
-        name = first.removeprefix("ref: refs/heads/").partition("\t")[0] if first.startswith("ref: refs/heads/") else ""
+        lines = result.out.decode("utf-8", "surrogateescape").split("\n")
+        named = [line[16:].partition("\t")[0] for line in lines if line.startswith("ref: refs/heads/")]
+        heads = [name[11:] for line in lines if (name := line.partition("\t")[2]).startswith("refs/heads/")]
+        name = named[0] if named else heads[0] if len(heads) == 1 else ""
         return "" if name == remote.branch else name
 
     def _talk(self, verb: str, address: Address, *words: str, refs: Sequence[str]) -> Result:

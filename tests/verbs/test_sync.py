@@ -339,6 +339,20 @@ def test_another_branch_name_there(garden: Sandbox, tmp_path: Path) -> None:
     other.close()
 
 
+def test_a_remote_whose_head_names_a_branch_that_is_not_there(pair: Pair, tmp_path: Path) -> None:
+    """`git clone` of it makes an empty folder on that branch: syncing it must not begin a second memory there."""
+    subprocess.run(["git", "-C", str(pair.remote), "symbolic-ref", "HEAD", "refs/heads/trunk"], check=True)
+    other = clone(pair.remote, tmp_path / "c")
+    assert other.git("symbolic-ref", "HEAD").strip() == "refs/heads/trunk"
+    other.write(INBOX, "# Inbox\n\nWritten before anybody noticed.\n")
+    with pytest.raises(Refused, match="nothing in common"):
+        other.ws.sync()
+    other.ws.sync(adopt=True)
+    pair.a.ws.sync()
+    assert b"anybody noticed" in pair.a.read(INBOX)
+    other.close()
+
+
 def test_a_folder_in_a_larger_repository(tmp_path: Path) -> None:
     remote = bare_repository(tmp_path / "remote.git")
     Sandbox(tmp_path).git("init", "-q", "big")
@@ -693,3 +707,16 @@ def test_what_the_other_has_erased_is_not_sent_back(erased: Pair) -> None:
 
 def test_json(pair: Pair) -> None:
     assert set(as_json(pair.a.ws.sync())) >= {"pulled", "pushed", "merged", "kept_both", "commit"}
+
+
+def test_each_commit_of_a_sync_is_a_run_of_its_own(pair: Pair) -> None:
+    pair.b.write(INBOX, f"# Inbox\n\n{LONG}\nFrom b.\n")
+    pair.b.ws.sync()
+    pair.a.write(PRICING, "---\ntitle: Pricing\n---\n\nA dinner costs 995 kr.\n")  # committed by the sync that merges
+    pair.a.ws.sync()
+    commits = pair.a.ws.log(limit=3).commits
+    mine = next(commit for commit in commits if commit.op == "edit" and PRICING in commit.paths)
+    assert commits[0].op == "sync" and mine.run != commits[0].run
+    assert pair.a.ws.verify().ok
+    assert pair.a.ws.undo(mine.run).restored == [PRICING]
+    assert "From b." in pair.a.read(INBOX).decode()
