@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
-from bonsai.adapters import private_files, sqlite_cold
+from bonsai.adapters import private_files, sqlite_cold, sqlite_unsaid
 from bonsai.adapters.files import ensure_private
 from bonsai.adapters.git_erase import Eraser, Move, require_plain_stash
 from bonsai.adapters.git_index import Index
@@ -32,7 +32,10 @@ ERASING = ".bonsai/erasing"  # the mirror, and the job: while the job stands the
 JOB = f"{ERASING}/job.json"
 STAGING = "_reflect_staging.json"
 #: What else bonsai keeps that can hold text: its name in `.bonsai`, and what takes the forgotten out of that file.
-STORES: dict[str, Callable[[str, Forget], None]] = {"cold.db": sqlite_cold.forget}
+STORES: dict[str, Callable[[str, Forget], None]] = {
+    "cold.db": sqlite_cold.forget,
+    "conversation.db": sqlite_unsaid.forget,
+}
 _PERSONS = frozenset({Kind.NOTE, Kind.BOOT, Kind.CONFIG, Kind.ASSET})
 _SWAP = (".swp", ".swo", ".swx")
 

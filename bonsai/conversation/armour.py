@@ -1,6 +1,7 @@
 """Text as every store can keep it: a NUL or half a surrogate pair is refused by databases, and is data all the same."""
 
 import re
+from collections.abc import Callable
 from typing import Any
 
 _MARK = "\ufdd0"  # a code point that stands for no character, in any script, for ever
@@ -24,19 +25,20 @@ def bare(text: str) -> str:
 
 def armour_json(value: Any) -> Any:
     """`armour` for every text in a JSON value, keys too."""
-    return _each(value, armour)
+    return each_text(value, armour)
 
 
 def bare_json(value: Any) -> Any:
     """`bare` for every text in a JSON value."""
-    return _each(value, bare)
+    return each_text(value, bare)
 
 
-def _each(value: Any, change: Any) -> Any:
+def each_text(value: Any, change: Callable[[str], str]) -> Any:
+    """A JSON value with every text in it changed, keys too."""
     if isinstance(value, str):
         return change(value)
     if isinstance(value, dict):
-        return {change(key): _each(item, change) for key, item in value.items()}
+        return {change(key): each_text(item, change) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_each(item, change) for item in value]
+        return [each_text(item, change) for item in value]
     return value

@@ -98,3 +98,23 @@ def test_undo_takes_back_a_fact(ws: Path) -> None:
         workspace.undo()
     with Conversation.open(ws, redis_url="", database_url="") as talk:
         assert [(fact.value, fact.version) for fact in talk.facts("ann")] == [("Oslo", 1)]
+
+
+def test_erase_takes_a_text_out_of_what_was_said(ws: Path) -> None:
+    with Conversation.open(ws, redis_url="", database_url="", facts="sqlite") as talk:
+        talk.write_back("t", "ann", "The code is Zanzibar-7, keep it.", "I will.", metadata={"seen": ["Zanzibar-7"]})
+        talk.record("ann", "said", {"what": "Zanzibar-7"})
+        talk.set_fact("ann", "code", "Zanzibar-7")
+        talk.set_summary("t", "She told Zanzibar-7.")
+    (ws / "memory/domains/general/code.md").write_text("# Code\n\nIt is Zanzibar-7.\n", encoding="utf-8")
+    with Workspace.open(ws) as workspace:
+        workspace.commit()
+        workspace.erase(match="Zanzibar-7", yes=True)
+    for path in (ws / ".bonsai").rglob("*"):
+        assert not path.is_file() or b"anzibar-7" not in path.read_bytes(), path
+    with Conversation.open(ws, redis_url="", database_url="", facts="sqlite") as talk:
+        found = talk.history("t")
+        assert len(found) == 2
+        assert found[0].content.startswith("The code is ")
+        assert found[0].content.endswith(", keep it.")
+        assert [fact.key for fact in talk.search_facts("ann", "code")] == ["code"]
