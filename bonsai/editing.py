@@ -2,6 +2,8 @@
 
 from collections.abc import Callable
 
+from bonsai.adapters import private_files
+from bonsai.adapters.files import ensure_private
 from bonsai.errors import BadData, NotFound, Refused
 from bonsai.notes import layout
 from bonsai.notes.layout import Kind
@@ -72,6 +74,14 @@ class Editing(Place):
     def put_away(self, path: str) -> Written:
         """Archive a note, or all in a folder; other files go, and stay in git. Raises NotFound, Refused."""
         return self._run(lambda run, view, draft: edit.put_away(view, draft, path, run.now_iso))
+
+    def token(self, path: str) -> str:
+        """The secret of a server, in a private file of `.bonsai`; made where there is none.
+
+        Raises Refused, IoFailed.
+        """
+        ensure_private(self.root)
+        return private_files.token(self.root, path)
 
     def promote(self, path: str) -> PromoteReport:
         """Speak for a note from the web or a tool, so that the boot file may tell of it. Raises NotFound, Usage."""

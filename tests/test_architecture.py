@@ -30,7 +30,8 @@ ALLOWED = {
     "finding": ["story", "place", "adapters", "passes", "ports", "notes", "errors"],
     "joining": ["run", "adapters", "passes", "ports", "notes", "errors"],
     "devices": ["joining", "place", "run", "adapters", "passes", "ports", "notes", "errors"],
-    "editing": ["place", "passes", "notes", "errors"],
+    "mcp": ["workspace", "conversation/prompt", "talk", "passes/reports", "notes/layout", "notes/taxonomy", "errors"],
+    "editing": ["place", "adapters", "passes", "notes", "errors"],
     "memory_tool": ["workspace", "passes/edited", "notes/layout", "errors"],
     "anthropic_memory": ["memory_tool", "workspace", "errors"],
     "caring": ["place", "run", "adapters", "passes", "ports", "notes", "errors"],
@@ -52,7 +53,7 @@ ALLOWED = {
     "watch": ["workspace", "schedule", "errors"],
     "cli": [
         *("workspace", "watch", "passes/reports", "passes/tiered", "passes/erased", "passes/synced", "passes/verify"),
-        *("passes/cared", "passes/edited", "memory_tool", "notes/problem"),
+        *("passes/cared", "passes/edited", "memory_tool", "mcp", "notes/problem"),
         *("notes/layout", "errors", "config", "talk", "conversation"),
         *("facts/distill", "passes/tree_search", "notes/secrets", "adapters/llm", "adapters/own_arguments"),
         *("adapters/clock", "adapters/service", "adapters/detached", "adapters/log_file", "adapters/git_driver"),
@@ -79,6 +80,11 @@ DOORS = {
     "click": "cli/",
     "rich": "cli/",
     "anthropic": "anthropic_memory",
+    "mcp": "mcp/",
+    "pydantic": "mcp/",
+    "anyio": "mcp/",
+    "starlette": "mcp/",
+    "uvicorn": "mcp/",
 }
 #: Nouns know the rules and touch nothing.
 OUTSIDE = {"os", "pathlib", "time", "subprocess", "logging", "shutil", "tempfile", "socket", "sqlite3"}

@@ -1,12 +1,15 @@
-"""What bonsai keeps in `.bonsai`: read file by file, and taken away."""
+"""What bonsai keeps in `.bonsai`: read file by file, and taken away; a secret of its owner."""
 
 import os
+import secrets
 import shutil
+import stat
 import time
 from collections.abc import Collection, Iterator
 from contextlib import suppress
 
 from bonsai.adapters.displaced import told
+from bonsai.errors import Refused
 
 FOLDER = ".bonsai"
 _PATIENCE = 5.0  # seconds
@@ -46,3 +49,27 @@ def remove(root: str, path: str) -> None:
                 if time.monotonic() > until:
                     raise
                 time.sleep(0.05)
+
+
+def token(root: str, path: str) -> str:
+    """The secret in a file of `.bonsai` (256 bit), made where there is none; only its owner may read it.
+
+    Raises Refused where others can read or change the file, or it is no file of ours, IoFailed.
+    """
+    place = os.path.join(root, path)
+    with told(path):
+        with suppress(FileExistsError):
+            # Under another name first: who starts at the same moment must not read half a secret.
+            made = f"{place}.{secrets.token_hex(4)}"
+            with open(os.open(made, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="ascii") as file:
+                file.write(f"{secrets.token_urlsafe(32)}\n")
+            try:
+                os.link(made, place)
+            finally:
+                os.unlink(made)
+        with open(os.open(place, os.O_RDONLY | os.O_NOFOLLOW), encoding="ascii", errors="replace") as file:
+            info = os.fstat(file.fileno())
+            text = file.read(200).strip()
+    if not stat.S_ISREG(info.st_mode) or info.st_uid != os.geteuid() or info.st_mode & 0o077 or len(text) < 40:
+        raise Refused("is not a secret of yours alone", path=path, hint="Delete it, and start again: it is made anew.")
+    return text

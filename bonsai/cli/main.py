@@ -63,6 +63,7 @@ COMMANDS = {
     "summary": "conversation",
     "scratch": "conversation",
     "followup": "conversation",
+    "mcp": "mcp",
     "memory-tool": "memory_tool",
     "promote": "memory_tool",
     "watch": "daemon",

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from threading import Thread
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from verbs.sandbox import Sandbox
@@ -28,8 +28,8 @@ SESSION: list[dict[str, Any]] = [
 class Model(BaseHTTPRequestHandler):
     """Asks for one command a turn, and keeps what it is told."""
 
-    told: list[dict[str, Any]]
-    tools: list[dict[str, Any]] = []
+    told: ClassVar[list[dict[str, Any]]] = []
+    tools: ClassVar[list[dict[str, Any]]] = []
 
     def do_POST(self) -> None:
         asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))

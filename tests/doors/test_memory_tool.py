@@ -12,7 +12,13 @@ from bonsai import memory_tool
 from bonsai.memory_tool import ToolFailed
 
 OUTSIDE = ["/etc/passwd", "/memoriesx/a.md", "memories/a.md", "", "/memories/../a.md", "/memories/a/../../b.md"]
-HIDDEN = ["/memories/.git/config", "/memories/_index.md", "/memories/_meta.json", "/memories/x__DELETE.md", "/memories/.gitignore"]
+HIDDEN = [
+    "/memories/.git/config",
+    "/memories/_index.md",
+    "/memories/_meta.json",
+    "/memories/x__DELETE.md",
+    "/memories/.gitignore",
+]
 
 
 def call(box: Sandbox, command: str, **given: Any) -> str:
