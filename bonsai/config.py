@@ -11,10 +11,15 @@ from bonsai.errors import Misconfigured
 class Setting(NamedTuple):
     """One key of bonsai.toml."""
 
-    default: int | float | bool
-    least: float
+    default: int | float | bool | str
+    least: float  # of a text: its characters
     most: float
     about: str
+
+    @property
+    def shown(self) -> str:
+        """The default as it stands in bonsai.toml."""
+        return json.dumps(self.default) if isinstance(self.default, str) else str(self.default)
 
 
 TABLE: dict[str, dict[str, Setting]] = {
@@ -73,6 +78,10 @@ TABLE: dict[str, dict[str, Setting]] = {
         "summary_bytes": Setting(30, 8, 1000, "a core summary is shorter"),
         "short_chars": Setting(200, 0, 1_000_000, "turns up to this length are distilled by rules, also with an LLM"),
     },
+    "llm": {
+        "fast_model": Setting("", 0, 200, "the model that is asked often: distil, tree search"),
+        "rebuild_model": Setting("", 0, 200, "the model that is asked for a better shape of the tree"),
+    },
     "cold": {
         "batch": Setting(100, 1, 10_000, "rows that are sent to the database at once"),
         "retry_seconds": Setting(5.0, 0, 3600, "wait before the second try; it doubles for each further one"),
@@ -104,10 +113,16 @@ TABLE: dict[str, dict[str, Setting]] = {
 class Settings:
     """The settings in force; `settings["purge", "grace_days"]`."""
 
-    values: dict[tuple[str, str], int | float | bool]
+    values: dict[tuple[str, str], int | float | bool | str]
 
     def __getitem__(self, key: tuple[str, str]) -> int | float:
-        return self.values[key]
+        value = self.values[key]
+        assert not isinstance(value, str), key
+        return value
+
+    def text(self, part: str, key: str) -> str:
+        """A setting that is a text."""
+        return str(self.values[part, key])
 
 
 def defaults() -> Settings:
@@ -196,6 +211,9 @@ def _fault(part: str, key: str, value: Any) -> str:
     item = TABLE[part].get(key)
     if item is None:
         return f"{part}.{key} is no setting (there are {', '.join(TABLE[part])})"
+    if isinstance(item.default, str):
+        good = isinstance(value, str) and item.least <= len(value) <= item.most and value.isprintable()
+        return "" if good else f"{part}.{key} must be a text of at most {item.most:g} characters"
     if isinstance(value, bool) or not isinstance(value, int | float):
         return f"{part}.{key} must be a number"
     if isinstance(item.default, int) and not isinstance(value, int):

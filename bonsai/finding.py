@@ -217,7 +217,7 @@ class Finding(Story):
         if not place:
             hint = f"Name one with --llm-endpoint or {ENDPOINT}, or write the prompt with --llm-prompt-file."
             raise Usage("mode llm needs the endpoint of a language model", hint=hint)
-        return tree_search.chosen(HttpLlm(place).complete(tree_search.prompt(query, nodes)), nodes)
+        return tree_search.chosen(HttpLlm(place, self.settings.text("llm", "fast_model")).complete(tree_search.prompt(query, nodes)), nodes)
 
     # -- inside: what was there ------------------------------------------------------------------------
 

@@ -105,7 +105,11 @@ class Gleaning(Cloud):
     def _by_model(self, texts: Sequence[str], endpoint: str, most: int) -> list[Distilled]:
         shown = [secrets.without(text.encode("utf-8", "replace"))[0].decode("utf-8", "replace") for text in texts]
         return distill.answered(
-            self._model(endpoint, os.environ.get(FAST_MODEL, "")).complete(distill.prompt(shown, most)), texts, most
+            self._model(endpoint, os.environ.get(FAST_MODEL, "") or self.settings.text("llm", "fast_model")).complete(
+                distill.prompt(shown, most)
+            ),
+            texts,
+            most,
         )
 
     def _model(self, endpoint: str, model: str = "") -> "HttpLlm":

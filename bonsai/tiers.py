@@ -177,7 +177,8 @@ class Tiers(Gleaning):
         if not place:
             hint = "Name one with --llm-endpoint, or give a proposal with --proposal FILE."
             raise Usage("a rebuild needs the endpoint of a language model", hint=hint)
-        return self._model(place, os.environ.get(REBUILD_MODEL, "")).complete(self.tree_prompt())
+        model = os.environ.get(REBUILD_MODEL, "") or self.settings.text("llm", "rebuild_model")
+        return self._model(place, model).complete(self.tree_prompt())
 
     def tree_rebuild(self, answer: Any, *, apply: bool = False) -> RebuildReport:
         """What of a proposal (a model's answer, or an object) makes sense here; `apply`: do it, as one guarded run.

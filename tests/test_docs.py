@@ -79,7 +79,7 @@ def test_every_page_of_docs_is_linked_from_the_readme() -> None:
 def test_configuration_is_documented_as_it_is() -> None:
     text = (TOP / "docs/configuration.md").read_text(encoding="utf-8")
     rows = [
-        f"| `{part}.{key}` | {item.default} | {item.least:g} – {item.most:g} | {item.about} |"
+        f"| `{part}.{key}` | {item.shown} | {item.least:g} – {item.most:g} | {item.about} |"
         for part, keys in TABLE.items()
         for key, item in keys.items()
     ]
@@ -90,7 +90,7 @@ def test_the_template_of_bonsai_toml_is_the_table() -> None:
     lines = (TOP / "templates/bonsai.toml").read_text(encoding="utf-8").splitlines()
     expected = []
     for part, keys in TABLE.items():
-        expected += ["", f"# [{part}]", *(f"# {key} = {item.default}  # {item.about}" for key, item in keys.items())]
+        expected += ["", f"# [{part}]", *(f"# {key} = {item.shown}  # {item.about}" for key, item in keys.items())]
     assert lines[1:] == expected
 
 

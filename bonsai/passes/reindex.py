@@ -226,18 +226,19 @@ def _hot(view: View, found: Shape, settings: Settings, now_iso: str, budget: int
     rules, now = Rules.of(settings), lifecycle.moment(now_iso)
     ranked = []
     for path, row in found.facts.items():  # a hot loop: nearly all are worth too little at any age
-        weight = row.summary.importance if row.summary else None
-        if weight is None or (weight < rules.hot and path not in view.accesses):
+        summary = row.summary
+        weight = summary.importance if summary else None
+        if summary is None or weight is None or (weight < rules.hot and path not in view.accesses):
             continue
         accesses = view.accesses.get(path, 0)
         if path in found.private or layout.is_of_user(path) or now is None:
             continue
         if score(weight, 0, accesses, rules) < rules.hot:  # no age makes it hot: no date to be read
             continue
-        since = lifecycle.moment(row.summary.dated)
+        since = lifecycle.moment(summary.dated)
         value = score(weight, (now - since).total_seconds() / DAY if since else 0, accesses, rules)
         if value >= rules.hot:
-            ranked.append((-value, path, row.summary.lead))
+            ranked.append((-value, path, summary.lead))
     text = ""
     for _, _, lead in sorted(ranked):
         line = f"- {lead if len(lead) <= HOT_LINE else f'{lead[: HOT_LINE - 1].rstrip()}…'}\n"

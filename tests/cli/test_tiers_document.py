@@ -236,3 +236,30 @@ def test_a_fact_is_in_the_database_at_once_and_waits_while_that_is_down(
     assert sorted(row[0].strip() for row in server.rows("SELECT text FROM cold_memories")) == ["First", "Second"]
     leaks = subprocess.run(["grep", "-rl", server.token, "."], capture_output=True, text=True)
     assert leaks.stdout == ""
+
+
+def test_the_example_of_an_endpoint_passes_prompts_on() -> None:
+    import importlib.util
+    import threading
+    import urllib.request
+    from http.server import ThreadingHTTPServer
+
+    spec = importlib.util.spec_from_file_location("complete_endpoint", TOP / "examples/complete_endpoint.py")
+    assert spec is not None and spec.loader is not None
+    example = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(example)
+    example.complete = lambda prompt: f"you said {prompt}"
+    server = ThreadingHTTPServer(("127.0.0.1", 0), example.Endpoint)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    url = f"http://127.0.0.1:{server.server_address[1]}/complete"
+    try:
+        request = urllib.request.Request(url, b'{"prompt": "test"}')
+        with urllib.request.urlopen(request) as answer:
+            assert json.load(answer) == {"text": "you said test"}
+        for place, body in ((f"{url}/x", b"{}"), (url, b"[]"), (url, b"no"), (url, b'{"x": 1}')):
+            with pytest.raises(urllib.error.HTTPError) as raised:
+                urllib.request.urlopen(urllib.request.Request(place, body))
+            raised.value.close()
+    finally:
+        server.shutdown()
+        server.server_close()
