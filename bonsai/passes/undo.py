@@ -49,7 +49,8 @@ def choose(commits: Sequence[Commit], history: History, run: str | None, actor: 
         undone = _undone(commits)
         for commit in commits:
             mine = commit.actor == actor or not actor
-            if commit.run and mine and commit.op not in NO_PASS and commit.run not in undone:
+            known = commit.run and commit.run not in undone
+            if known and mine and commit.op not in NO_PASS and not all(map(_stays, commit.paths)):
                 return _need_parent(commit)
         raise NotFound("there is no run to undo", hint="`bonsai log` lists the runs; `bonsai undo RUN` takes one back.")
     starting = [commit for commit in commits if len(run) >= SHORT_RUN and commit.run.startswith(run)]
@@ -88,16 +89,19 @@ def undo(draft: Draft, history: History, commit: Commit) -> tuple[Plan, UndoRepo
     parent = commit.parents[0] if commit.parents else ""
     work = _Undoing(draft, history, parent)
     for change in history.changes(parent, commit.sha):
-        names = [name for name in (change.old, change.new) if name]
-        if any(layout.kind_of(name) in KEPT or layout.name_of(name) in LOGS for name in names):
-            continue
-        _take_back(work, change)
-    report = UndoReport(commit.run or commit.sha, sorted(work.restored), sorted(work.kept), work.conflicts, None)
+        if not any(_stays(name) for name in (change.old, change.new) if name):
+            _take_back(work, change)
+    undone = (commit.run or commit.sha) if work.restored or work.kept or work.conflicts else None
+    report = UndoReport(undone, sorted(work.restored), sorted(work.kept), work.conflicts, None)
     if work.conflicts:
         return Plan("undo", ""), report
     body = "\n".join(f"restore {path}" for path in report.restored)
     trailers = {"Bonsai-Undoes": commit.run or commit.sha}
     return draft.plan("undo", f"undo: {commit.subject}", body, trailers), report
+
+
+def _stays(path: str) -> bool:
+    return layout.kind_of(path) in KEPT or layout.name_of(path) in LOGS
 
 
 def _take_back(work: _Undoing, change: Rename) -> None:

@@ -297,6 +297,17 @@ def test_an_undone_run_that_changed_no_boot_text_names_no_boot_file(garden: Sand
     assert garden.ws.undo().restored == [INBOX, ARCHIVE]
 
 
+def test_a_run_that_changed_nothing_to_take_back_is_passed_over(garden: Sandbox) -> None:
+    """Else `undo` would name it again and again, and never come to the run before it."""
+    archive = garden.ws.archive(INBOX).commit
+    garden.write("memory/_erased.json", "[]\n")
+    garden.git("add", "memory/_erased.json")
+    garden.git("commit", "-qm", "sync: 1 commit\n\nBonsai-Op: sync\nBonsai-Actor: human\nBonsai-Run: abcdefabcdef\n")
+    by_name = garden.ws.undo("abcdefabcdef")
+    assert (by_name.undone, by_name.restored, by_name.commit) == (None, [], None)
+    assert garden.ws.undo().undone == next(item.run for item in garden.ws.log().commits if item.sha == archive)
+
+
 def test_init_is_not_undone_by_itself(box: Sandbox) -> None:
     with pytest.raises(NotFound):
         box.ws.undo()
