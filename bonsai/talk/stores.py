@@ -23,7 +23,8 @@ NAMESPACE = "bonsai"
 class Stores:
     """The three tiers, and the workspace whose passages are recalled (None: nothing is).
 
-    `lock` is held by whoever uses the workspace; `file` is the SQLite file behind the embedded ones.
+    `lock` is held by whoever uses the workspace; `file` is the SQLite file behind the embedded ones; `remote`: servers
+    are among them.
     """
 
     buffer: Buffer
@@ -32,6 +33,7 @@ class Stores:
     home: Personal | None = None
     lock: "threading.RLock" = field(default_factory=threading.RLock)
     file: "SqliteStore | None" = None
+    remote: bool = False
 
     def another(self) -> Personal:
         """The workspace opened once more, for another thread."""
@@ -91,7 +93,7 @@ def _opened(home: Personal, redis: str, database: str, backend: str, namespace: 
         server = Postgres(database)
         log = PostgresLog(server)
         store = PostgresFacts(server) if backend == "postgres" else store
-    return Stores(_buffer(home, redis, namespace), log, store, home, lock, file)
+    return Stores(_buffer(home, redis, namespace), log, store, home, lock, file, bool(redis or database))
 
 
 def _buffer(home: Personal, redis: str, namespace: str) -> Buffer:

@@ -54,7 +54,7 @@ def test_load_costs_little_more_than_its_slowest_query(
         "history": lambda: stores.log.read("t1", 50),
         "facts": lambda: stores.facts.newest("ann", 60),
         "buffer": lambda: stores.buffer.recent("t1"),
-        "recall": lambda: talk._recalled("ann", QUERY, set()),
+        "recall": lambda: talk._recalled("ann", QUERY),
     }
     taken: dict[str, list[float]] = {name: [] for name in asked}
     for run in range(RUNS + 2):
