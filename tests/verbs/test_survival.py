@@ -12,7 +12,7 @@ from bonsai.passes.remember import Wanted
 from verbs.sandbox import Sandbox, set_time
 
 WHOLE = os.environ.get("BONSAI_FAULTS") == "all"
-WEEKS, FACTS, RECALLS = (48, 25, 12) if WHOLE else (10, 8, 2)
+WEEKS, FACTS, RECALLS = (48, 12, 3) if WHOLE else (10, 8, 2)
 DOMAINS = [f"{top}/{below}" for top in ("projects", "owner", "technical", "lessons", "business") for below in "abcd"]
 START = datetime(2026, 1, 5, 8, tzinfo=UTC)
 TALK = re.findall(
@@ -36,10 +36,10 @@ def session(box: Sandbox) -> int:
 
 def test_a_year_of_weekly_consolidation(box: Sandbox) -> None:
     rng = random.Random(7)
-    for number in range(80):
-        domain = DOMAINS[number % len(DOMAINS)]
+    for number in range(80):  # notes of bullets, which are as long as facts
+        bullets = "\n".join(f"- {' '.join(rng.sample(TALK, 15))}" for _ in range(5))
         box.write(
-            f"memory/domains/{domain}/note-{number}.md", f"# Note {number}\n\n{' '.join(rng.choices(TALK, k=60))}\n"
+            f"memory/domains/{DOMAINS[number % len(DOMAINS)]}/note-{number}.md", f"# Note {number}\n\n{bullets}\n"
         )
     box.ws.commit()
     facts: dict[str, str] = {}
