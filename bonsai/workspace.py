@@ -11,6 +11,7 @@ from bonsai.adapters import clock
 from bonsai.adapters.files import Files, ensure_private
 from bonsai.caring import Caring
 from bonsai.checks import Checks
+from bonsai.connecting import Connecting
 from bonsai.devices import Devices
 from bonsai.editing import Editing
 from bonsai.errors import BadData, IoFailed, NotFound, Refused, Usage
@@ -51,7 +52,7 @@ STAGING = "_reflect_staging.json"
 MOMENT = 2.0  # seconds
 
 
-class Workspace(Tiers, Finding, Forgetting, Checks, Devices, Caring, Editing):
+class Workspace(Tiers, Finding, Forgetting, Checks, Devices, Caring, Editing, Connecting):
     """A folder with a memory under git. `Workspace.open(path)`, then the verbs; each returns a typed report.
 
     Every verb raises a BonsaiError: NotFound, Busy (somebody else at work, git in the middle of something), Refused

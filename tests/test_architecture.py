@@ -31,6 +31,9 @@ ALLOWED = {
     "joining": ["run", "adapters", "passes", "ports", "notes", "errors"],
     "devices": ["joining", "place", "run", "adapters", "passes", "ports", "notes", "errors"],
     "mcp": ["workspace", "conversation/prompt", "talk", "passes/reports", "notes/layout", "notes/taxonomy", "errors"],
+    "connect": ["notes", "errors"],
+    "connecting": ["connect", "place", "adapters", "passes", "notes", "errors"],
+    "openclaw": ["workspace", "errors"],
     "editing": ["place", "adapters", "passes", "notes", "errors"],
     "memory_tool": ["workspace", "passes/edited", "notes/layout", "errors"],
     "anthropic_memory": ["memory_tool", "workspace", "errors"],
@@ -44,7 +47,7 @@ ALLOWED = {
     ],
     "talk": ["personal", "adapters", "conversation", "errors"],
     "workspace": [
-        *("tiers", "caring", "editing"),
+        *("tiers", "caring", "editing", "connecting"),
         *("devices", "finding", "checks", "forgetting", "story", "place", "run", "commits", "adapters"),
         *("passes", "ports", "notes", "errors", "config"),
     ],
@@ -53,7 +56,7 @@ ALLOWED = {
     "watch": ["workspace", "schedule", "errors"],
     "cli": [
         *("workspace", "watch", "passes/reports", "passes/tiered", "passes/erased", "passes/synced", "passes/verify"),
-        *("passes/cared", "passes/edited", "memory_tool", "mcp", "notes/problem"),
+        *("passes/cared", "passes/edited", "memory_tool", "openclaw", "mcp", "notes/problem"),
         *("notes/layout", "errors", "config", "talk", "conversation"),
         *("facts/distill", "passes/tree_search", "notes/secrets", "adapters/llm", "adapters/own_arguments"),
         *("adapters/clock", "adapters/service", "adapters/detached", "adapters/log_file", "adapters/git_driver"),

@@ -63,6 +63,8 @@ COMMANDS = {
     "summary": "conversation",
     "scratch": "conversation",
     "followup": "conversation",
+    "connect": "connect",
+    "boot": "connect",
     "mcp": "mcp",
     "memory-tool": "memory_tool",
     "promote": "memory_tool",
@@ -73,6 +75,8 @@ COMMANDS = {
 ALIASES = {"store": "remember"}
 HIDDEN = {
     "merge-driver": "devices",  # called by git
+    "memory-search": "connect",  # by the skill for OpenClaw
+    "memory-get": "connect",
     "distiller": "original",  # by scripts/
     "tree-search": "original",
 }

@@ -2,7 +2,7 @@
 
 from bonsai.cli.render import flat
 from bonsai.cli.screen import Line, Lines
-from bonsai.passes.edited import PromoteReport
+from bonsai.passes.edited import ConnectReport, PromoteReport
 
 
 def serving(address: str, token: str) -> Lines:
@@ -16,3 +16,17 @@ def promote(report: PromoteReport) -> Lines:
     yield f"{flat(report.path)} is promoted (it came from: {flat(report.source)})"
     if report.commit:
         yield Line(f"Commit {report.commit[:10]}", "dim")
+
+
+def connect(report: ConnectReport) -> Lines:
+    """`connect`: the diffs, then what that means."""
+    for change in report.changes:
+        yield from map(flat, change.diff.rstrip("\n").split("\n"))
+    if not report.changes:
+        yield f"{report.agent} is {'not connected' if report.removed else 'connected'}: nothing to change."
+    elif report.dry_run:
+        yield "Nothing was changed yet."
+    else:
+        yield f"{report.agent} is {'disconnected' if report.removed else 'connected'} ({len(report.changes)} files)."
+    if report.notice and not report.removed:
+        yield Line(flat(report.notice), "yellow")

@@ -1,6 +1,7 @@
 """What the verbs that edit files answer: typed results whose attributes are the keys of their `--json`."""
 
 from dataclasses import dataclass
+from typing import Literal
 
 
 @dataclass(slots=True)
@@ -32,3 +33,23 @@ class Text:
     total: int
     source: str = ""
     untrusted: bool = False
+
+
+@dataclass(slots=True)
+class FileDiff:
+    """A file of another agent that changes: its absolute path, and how, as a unified diff."""
+
+    path: str
+    kind: Literal["added", "edited", "deleted"]
+    diff: str
+
+
+@dataclass(slots=True)
+class ConnectReport:
+    """`connect`. `notice`: what the agent will say of a boot file that is longer than it loads."""
+
+    agent: str
+    changes: list[FileDiff]
+    notice: str
+    dry_run: bool
+    removed: bool
