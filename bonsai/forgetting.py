@@ -151,6 +151,10 @@ class Forgetting(Place):
         found.paths |= set(on_disk)
         if not found.affected and not found.paths:
             raise NotFound("the text stands nowhere", hint="It is looked for as it is, in upper and lower case.")
+        for name in found.paths:
+            if match and layout.kind_of(what.name(name)) is not layout.kind_of(name):
+                hint = "Name less of it, without the ending or the folder, or erase the file."
+                raise Refused("holds it in its name, and would be no such file without it", path=name, hint=hint)
         git.surveyor.require_free(found, git.eraser.staged)
         require_plain_stash(git.place, found)
         report = EraseReport(

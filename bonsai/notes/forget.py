@@ -180,10 +180,23 @@ class Forget:
         )
 
 
+#: What bonsai writes anew at once: no proof could end well, and the log of what was done would be lost for good.
+_OWN = """
+memory/domains/general/_index.md memory/daily/ memory/topics/ memory/agents/ memory/feedback.md memory/dates.md
+MEMORY.md memory/_meta.json memory/_stats.json memory/_reflect_staging.json memory/_purge_log.json __DELETE.md
+memory/MEMORY.md.bak memory/.gitignore memory/.gitattributes bonsai.toml <!-- bonsai:begin --> <!-- bonsai:end -->
+# Auto-generated # Original preserved at # Read first: # Last regenerated: # Memory Index _Last indexed:
+_Estimated tokens: ~ Bonsai-Op: Bonsai-Actor: human Bonsai-Actor: agent: Bonsai-Actor: import Bonsai-Actor: daemon
+Bonsai-Run: Bonsai-Session: Bonsai-Undoes: Bonsai-Reason: erase: a text
+"""
+
+
 def of_text(text: str) -> Forget:
-    """Forget a text in each form in which files may hold it. Raises Usage for one that is too short."""
+    """Forget a text in each form in which files may hold it. Raises Usage: too short, or what bonsai itself writes."""
     if len("".join(text.split())) < SHORTEST:
         raise Usage(f"is too short: fewer than {SHORTEST} characters", hint="Name more of the text.")
+    if " ".join(text.split()).casefold() in " ".join(_OWN.split()).casefold():
+        raise Usage("is what bonsai itself writes", hint="Name more of the text, or the note.")
     forms: dict[str, None] = {}
     for shape in (text, unicodedata.normalize("NFC", text), unicodedata.normalize("NFD", text)):
         for lines in (shape, shape.replace("\r\n", "\n"), shape.replace("\r\n", "\n").replace("\n", "\r\n")):

@@ -415,3 +415,25 @@ def test_a_killed_erasure_has_not_begun_or_is_finished_by_the_next_command(
     assert [commit.op for commit in full.ws.log().commits].count("erase") == 1
     full.assert_clean()
     assert subprocess.run(["git", *PERSON, "fsck"], cwd=full.root, capture_output=True).returncode == 0
+
+
+@pytest.mark.parametrize("text", ["memory", "Bonsai-Run", "_index", "HUMAN", "memory index", "bonsai"])
+def test_what_bonsai_writes_itself_is_no_text_to_erase(box: Sandbox, text: str) -> None:
+    """It would be there again at once, the log would have lost its trailers, and `memory/` its name."""
+    box.write(NOTE, f"# Door\n\n{LINE}\n")
+    box.ws.commit()
+    head = box.head()
+    with pytest.raises(Usage, match="bonsai itself writes"):
+        box.ws.erase(match=text, yes=True)
+    assert box.head() == head
+
+
+def test_a_name_that_would_be_no_note_any_more_is_refused(box: Sandbox) -> None:
+    path = "memory/domains/business/kraken.md"
+    box.write(path, f"# K\n\n{LINE}\n")
+    box.ws.commit()
+    head = box.head()
+    with pytest.raises(Refused, match="in its name") as caught:
+        box.ws.erase(match="kraken.md", yes=True)
+    assert caught.value.path == path
+    assert box.head() == head and path in box.files()
