@@ -1,35 +1,29 @@
 """The verbs of the cold tier: consolidate, cold, sync-critical, and what comes back from it."""
 
+from __future__ import annotations
+
 import json
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from bonsai.adapters.files import ensure_private
-from bonsai.adapters.memory_search import MemorySearch
 from bonsai.errors import BonsaiError, CannotCreate, NotFound, Refused
-from bonsai.facts import archive as archives
-from bonsai.facts import fact as facts
-from bonsai.facts import hot
-from bonsai.facts.archive import DEFAULT_AGENT, Archive, ColdRow
-from bonsai.facts.score import Rules
 from bonsai.finding import Finding
 from bonsai.notes import layout
-from bonsai.notes.change import Plan, Stat
-from bonsai.notes.document import document
-from bonsai.notes.draft import Draft
-from bonsai.notes.query import parse as parse_query
-from bonsai.notes.secrets import find_in
-from bonsai.passes import branches, consolidate
-from bonsai.passes.consolidate import Leaving, Mode
-from bonsai.passes.recall import Scope
-from bonsai.passes.reports import RestoreReport
-from bonsai.passes.tiered import ColdHit, ConsolidateReport
-from bonsai.run import Run
 
 if TYPE_CHECKING:
     from bonsai.adapters.cold_tables import ColdTables
+    from bonsai.adapters.memory_search import MemorySearch
+    from bonsai.facts.archive import Archive, ColdRow
+    from bonsai.facts.score import Rules
+    from bonsai.notes.change import Plan
+    from bonsai.notes.draft import Draft
+    from bonsai.passes.consolidate import Leaving, Mode
+    from bonsai.passes.recall import Scope
+    from bonsai.passes.reports import RestoreReport
+    from bonsai.passes.tiered import ColdHit, ConsolidateReport
+    from bonsai.run import Run
 
 URLS = ("BONSAI_DB_URL", "TURSO_DATABASE_URL", "TURSO_URL")
 TOKENS = ("BONSAI_DB_TOKEN", "TURSO_AUTH_TOKEN", "TURSO_TOKEN")
@@ -42,7 +36,7 @@ MORE, LEAST = 3, 30  # times as many cold rows are looked at as hits are wanted;
 class Archiving(Finding):
     """A workspace with a cold tier."""
 
-    _archive: "ColdTables | None" = None
+    _archive: ColdTables | None = None
     _database = ("", "")
 
     def connect(self, url: str = "", token: str = "") -> None:
@@ -57,6 +51,11 @@ class Archiving(Finding):
 
     def cold_query(self, query: str, *, limit: int = 10) -> list[ColdHit]:
         """What the cold tier holds about something, the best first."""
+
+        from bonsai.facts.score import Rules
+        from bonsai.notes.query import parse as parse_query
+        from bonsai.passes.tiered import ColdHit
+
         archive = self._cold()
         if archive is None:
             return []
@@ -71,6 +70,12 @@ class Archiving(Finding):
             mode: quick; daily takes dead nodes away too; monthly also what is past its retention in the cold tier; full
                 the same with everything weighed anew.
         """
+
+        from bonsai.facts import hot
+        from bonsai.facts.score import Rules
+        from bonsai.passes import consolidate
+        from bonsai.passes.tiered import ConsolidateReport
+
         rules = Rules.of(self.settings)
         with self._writing() as run:
             run.look(full=mode == "full")
@@ -101,6 +106,9 @@ class Archiving(Finding):
         return report
 
     def _leaving(self, run: Run, report: ConsolidateReport, rules: Rules) -> list[Leaving]:
+        from bonsai.facts import fact as facts
+        from bonsai.passes import consolidate
+
         accesses = self._accesses()
         undated = any(
             row.summary and row.summary.type == facts.TYPE and not row.summary.dated
@@ -120,11 +128,15 @@ class Archiving(Finding):
         return consolidate.leaving(run.view, run.draft(), self.tree, weighed, accesses, by_person, held, rules)
 
     def _prune(self, run: Run, draft: Draft, report: ConsolidateReport) -> None:
+        from bonsai.passes import branches
+
         days = int(self.settings["tree", "dead_days"])
         report.pruned = branches.prune(run.view, draft, self.tree, run.times(), self._cold_counts(), run.now, days)
         report.pruned_nodes = len(report.pruned)
 
     def _expire(self, run: Run, report: ConsolidateReport, rules: Rules) -> None:
+        from bonsai.passes import consolidate
+
         archive = self._cold()
         if archive is None:
             return
@@ -147,6 +159,9 @@ class Archiving(Finding):
 
     def bring_back(self, path: str) -> RestoreReport | None:
         """Bring a note back out of the cold tier, by its path or its id; None where that holds no such note."""
+
+        from bonsai.passes.reports import RestoreReport
+
         archive = self._cold()
         rows = archive.get(self._me, path) if archive else []
         if not rows:
@@ -163,12 +178,18 @@ class Archiving(Finding):
 
     def _cold_note(self, path: str) -> bytes:
         """The bytes of a note in the cold tier, empty where that has none."""
+
+        from bonsai.facts import archive as archives
+
         archive = self._cold(patient=False)
         rows = archive.get(self._me, path) if archive else []
         return archives.note_of(rows[0], "") if rows else b""
 
     def _bring(self, draft: Draft, row: ColdRow, now_iso: str) -> str:
         """Draft the note of a row where it stood; "" where it stands, or something else does."""
+
+        from bonsai.facts import archive as archives
+
         path = archives.place(row, self.tree)
         if draft.get(path) is not None or not draft.free(path):
             return ""
@@ -177,6 +198,13 @@ class Archiving(Finding):
 
     def _cold_passages(self, query: str, limit: int, scope: Scope, warnings: list[str]) -> MemorySearch:
         """Passages of the facts that have left the tree and may answer."""
+
+        from bonsai.adapters.memory_search import MemorySearch
+        from bonsai.facts import archive as archives
+        from bonsai.notes.change import Stat
+        from bonsai.notes.document import document
+        from bonsai.notes.query import parse as parse_query
+
         found = MemorySearch()
         if scope.tier in ("hot", "warm") or scope.paths is not None:
             return found
@@ -198,6 +226,8 @@ class Archiving(Finding):
 
     @property
     def _me(self) -> str:
+        from bonsai.facts.archive import DEFAULT_AGENT
+
         return self.agent or DEFAULT_AGENT
 
     @property
@@ -212,6 +242,9 @@ class Archiving(Finding):
 
     def _cold(self, make: bool = False, patient: bool = True) -> Archive | None:
         """The cold tier; None where there is none yet."""
+
+        from bonsai.adapters.files import ensure_private
+
         url, token = self._address()
         if self._archive is None and url:
             from bonsai.adapters.libsql import libsql_archive
@@ -277,6 +310,11 @@ class Archiving(Finding):
 
     def _rows_of(self, paths: Sequence[str]) -> list[ColdRow]:
         """The rows of notes as they stand; without those that are gone, or that hold what looks like a credential."""
+
+        from bonsai.facts import archive as archives
+        from bonsai.facts import fact as facts
+        from bonsai.notes.secrets import find_in
+
         found = []
         for path in paths:
             with suppress(NotFound):
@@ -297,6 +335,8 @@ class Archiving(Finding):
                 self._store.discard(QUEUE)
 
     def _catch_up_cold(self, report: ConsolidateReport) -> None:
+        from bonsai.passes import consolidate
+
         waiting = self._unsent()
         if waiting and self.is_remote:
             try:

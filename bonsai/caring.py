@@ -1,34 +1,38 @@
 """The verbs of the care: feedback, dates, check-facts, heartbeat, relocate; and the templates of `init`."""
 
+from __future__ import annotations
+
 import json
 from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from datetime import UTC, date, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from bonsai.adapters import clock, web_head
-from bonsai.adapters.project import Project
 from bonsai.errors import NotFound
 from bonsai.notes import layout
-from bonsai.notes.change import Plan
-from bonsai.notes.claims import Claim
-from bonsai.notes.draft import Draft
 from bonsai.notes.layout import Kind
-from bonsai.notes.view import View
-from bonsai.passes import check_facts, dates, feedback, heartbeat, relocate, templates
-from bonsai.passes.cared import (
-    Checked,
-    DatesReport,
-    FactsReport,
-    FeedbackAdded,
-    FeedbackFixed,
-    FeedbackList,
-    HeartbeatReport,
-    RelocateReport,
-)
-from bonsai.place import Place, template
-from bonsai.run import Run
+from bonsai.place import Place
+
+if TYPE_CHECKING:
+    from bonsai.adapters.project import Project
+    from bonsai.notes.change import Plan
+    from bonsai.notes.claims import Claim
+    from bonsai.notes.draft import Draft
+    from bonsai.notes.view import View
+    from bonsai.passes.cared import (
+        Checked,
+        DatesReport,
+        FactsReport,
+        FeedbackAdded,
+        FeedbackFixed,
+        FeedbackList,
+        HeartbeatReport,
+        RelocateReport,
+    )
+    from bonsai.passes.dates import Written
+    from bonsai.run import Run
 
 
 class Caring(Place):
@@ -36,6 +40,10 @@ class Caring(Place):
 
     def _write_templates(self, run: Run) -> list[str]:
         """Write what of the templates is not there; returns what was made or got its block."""
+
+        from bonsai.passes import templates
+        from bonsai.place import template
+
         made = []
         for text in templates.missing(self._readable_or_none, template, self.tree):
             if text.old is None:
@@ -59,6 +67,9 @@ class Caring(Place):
 
     def _today(self, run: Run | None = None) -> date:
         """The local day."""
+
+        from bonsai.adapters import clock
+
         return clock.local(run.now if run else self.now()).date()
 
     # -- feedback --------------------------------------------------------------------------------------
@@ -70,6 +81,9 @@ class Caring(Place):
 
         Raises Usage where a part is missing.
         """
+
+        from bonsai.passes import feedback
+        from bonsai.place import template
 
         def plan(run: Run, _: View, draft: Draft) -> tuple[Plan, FeedbackAdded]:
             guide = template("feedback.md").replace("$MEMORY", self.tree.memory)
@@ -89,16 +103,25 @@ class Caring(Place):
 
     def feedback_list(self) -> FeedbackList:
         """The entries of feedback.md, in order; numbers that are there twice are problems."""
+
+        from bonsai.passes import feedback
+
         return feedback.entries(self._readable_or_none, self.tree)
 
     def feedback_fix(self) -> FeedbackFixed:
         """Give entries whose number is there twice the next free one; the first keeps it. Raises NotFound."""
+
+        from bonsai.passes import feedback
+
         return self._run(lambda run, view, draft: feedback.fix(draft, self.tree))
 
     # -- dates -----------------------------------------------------------------------------------------
 
     def dates_check(self, *paths: str) -> DatesReport:
         """The relative dates in notes (all, or these files and folders), and what they say. Changes nothing."""
+
+        from bonsai.passes import dates
+
         with self._reading() as (run, _):
             view = run.look()
             return dates.check(view, self.tree, self._store.read, self._written(run), self._today(run), paths)
@@ -106,13 +129,17 @@ class Caring(Place):
     def dates_fix(self, *paths: str) -> DatesReport:
         """Write what `dates_check` proposes into these files and folders, as one run. Raises NotFound, Refused."""
 
+        from bonsai.passes import dates
+
         def plan(run: Run, view: View, draft: Draft) -> tuple[Plan, DatesReport]:
             return dates.fix(view, draft, self.tree, self._written(run), self._today(run), paths)
 
         return self._run(plan)
 
-    def _written(self, run: Run) -> "dates.Written":
+    def _written(self, run: Run) -> Written:
         """When lines were written, as git tells it; a line that is in no commit yet is of today."""
+
+        from bonsai.adapters import clock
 
         def written(path: str, lines: Collection[int]) -> dict[int, date]:
             row = run.view.rows.get(path)
@@ -139,6 +166,10 @@ class Caring(Place):
             projects: folders of code beside the repository around the workspace.
             online: ask the servers of URLs, too.
         """
+
+        from bonsai.adapters import web_head
+        from bonsai.passes import check_facts
+
         with self._reading() as (run, _):
             project, view = self._project(projects), run.look()
             answers = web_head.answers if online else _not_asked
@@ -146,6 +177,9 @@ class Caring(Place):
 
     def _project(self, more: Sequence[str] = ()) -> Project:
         """The repository around the workspace, and more folders. Raises NotFound."""
+
+        from bonsai.adapters.project import Project
+
         for folder in more:
             if not Path(folder).is_dir():
                 raise NotFound("there is no such folder", path=folder, hint="Name the folder of the code.")
@@ -154,6 +188,9 @@ class Caring(Place):
 
     def heartbeat(self, *, done: bool = False) -> HeartbeatReport:
         """What is due in the care of the memory; with `done`, note that all of it was gone through."""
+
+        from bonsai.passes import heartbeat
+
         place = f".bonsai/heartbeat{'-' if self.agent else ''}{self.agent}.json"
         state = heartbeat.done_of(self._json(place))
         with self._reading() as (run, _):
@@ -184,10 +221,14 @@ class Caring(Place):
         return False
 
     def _looked(self, claims: Sequence[tuple[str, Claim]]) -> list[Checked]:
+        from bonsai.passes import check_facts
+
         return list(check_facts.checked(claims, self._project(), _not_asked)) if claims else []
 
     def relocate(self, *, dry_run: bool = False) -> RelocateReport:
         """Bring the boot file within its budget: what is needed least goes into notes, whole, with a pointer."""
+
+        from bonsai.passes import relocate
 
         def plan(run: Run, view: View, draft: Draft) -> tuple[Plan, RelocateReport]:
             days = self._written(run)(self.tree.boot, ())
@@ -207,6 +248,9 @@ def _not_asked(_: str) -> bool | None:
 
 def _day(seconds: int) -> date | None:
     """The local day of a commit; one with a damaged time is of none."""
+
+    from bonsai.adapters import clock
+
     try:
         return clock.local(datetime.fromtimestamp(seconds, UTC)).date()
     except (ValueError, OverflowError, OSError):

@@ -1,22 +1,21 @@
 """The verbs that look whether all is as it should be: doctor and verify. Only `doctor --fix` changes anything."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Mapping
 from contextlib import nullcontext, suppress
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from bonsai.adapters import git_graph, git_repair, secret_audit
-from bonsai.adapters.files import ensure_private
-from bonsai.adapters.git_history import GitHistory
-from bonsai.adapters.git_run import GitRun
 from bonsai.errors import BonsaiError, NotFound
 from bonsai.notes import layout
-from bonsai.notes.change import PathTime
-from bonsai.notes.view import COMMITTED
-from bonsai.passes import allow, doctor, pending
-from bonsai.passes import verify as verifying
-from bonsai.passes.reports import CommitReport, DoctorReport, StatusReport
 from bonsai.place import Place
-from bonsai.ports import Blob
+
+if TYPE_CHECKING:
+    from bonsai.adapters import git_repair
+    from bonsai.notes.change import PathTime
+    from bonsai.passes import verify as verifying
+    from bonsai.passes.reports import CommitReport, DoctorReport, StatusReport
 
 
 class Checks(Place):
@@ -35,6 +34,11 @@ class Checks(Place):
 
         `secrets`: have detect-secrets look through every text as well.
         """
+
+        from bonsai.adapters import secret_audit
+        from bonsai.adapters.files import ensure_private
+        from bonsai.passes import allow, doctor
+
         if fix or unlock:
             ensure_private(self.root)
         with self._outside.lock() if fix or unlock else nullcontext():
@@ -57,6 +61,11 @@ class Checks(Place):
 
         Returns what fsck finds. Raises Misconfigured.
         """
+
+        from bonsai.adapters import git_graph
+        from bonsai.adapters.git_history import GitHistory
+        from bonsai.adapters.git_run import GitRun
+
         history = GitHistory(root)
         found = history.check() and history.check()  # twice: meanwhile somebody may have put packs together
         if not found:
@@ -68,6 +77,9 @@ class Checks(Place):
 
         Changes nothing. Raises Misconfigured without a repository.
         """
+
+        from bonsai.passes import verify as verifying
+
         fsck = self._history.check()
         try:
             return verifying.verify(self._evidence(fsck), self.now())
@@ -79,6 +91,10 @@ class Checks(Place):
             )  # too damaged to be looked at any closer
 
     def _evidence(self, fsck: list[str]) -> verifying.Evidence:
+        from bonsai.passes import pending
+        from bonsai.passes import verify as verifying
+        from bonsai.ports import Blob
+
         cached = self._cache.load()
         remembered, head = {path: replace(row) for path, row in cached.rows.items()}, dict[str, Blob]()
         try:
@@ -114,6 +130,9 @@ class Checks(Place):
 
     def _mend(self) -> tuple[list[str], list[str]]:
         """Repair the repository; where the branch had to go back, what stands on disk is committed on top."""
+
+        from bonsai.adapters import git_repair
+
         folder = f"{self._private}/damaged/{self.now():%Y-%m-%dT%H%M%SZ}"
         rows = self._cache.load().rows.values()
         known = [(row.path, row.head_mode, row.head) for row in rows if row.head]
@@ -129,6 +148,10 @@ class Checks(Place):
 
     def _disk_files(self) -> Iterator[git_repair.DiskFile]:
         """Every file that may be in git, as it stands."""
+
+        from bonsai.adapters import git_repair
+        from bonsai.notes.view import COMMITTED
+
         for entry in self._store.scan():
             if entry.kind == "file" and layout.kind_of(entry.path) in COMMITTED:
                 with suppress(BonsaiError):  # what cannot be read helps nobody

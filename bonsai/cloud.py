@@ -1,23 +1,21 @@
 """The verbs for a device that may be lost: sync-critical, restore --from-cloud."""
 
+from __future__ import annotations
+
 import json
 from contextlib import suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bonsai.archiving import Archiving
 from bonsai.errors import BadData, NotFound, Refused
-from bonsai.facts import fact as facts
-from bonsai.facts import hot
-from bonsai.facts import tree as trees
-from bonsai.facts.archive import ColdRow, Critical
-from bonsai.facts.score import Rules
-from bonsai.notes import layout, taxonomy
-from bonsai.notes.change import Plan
-from bonsai.notes.draft import Draft
-from bonsai.passes import branches, consolidate
-from bonsai.passes.tiered import FromCloudReport, SyncedReport
-from bonsai.place import STATE
-from bonsai.run import Run
+from bonsai.notes import layout
+
+if TYPE_CHECKING:
+    from bonsai.facts.archive import ColdRow, Critical
+    from bonsai.notes.change import Plan
+    from bonsai.notes.draft import Draft
+    from bonsai.passes.tiered import FromCloudReport, SyncedReport
+    from bonsai.run import Run
 
 
 class Cloud(Archiving):
@@ -28,6 +26,13 @@ class Cloud(Archiving):
 
         Raises Refused where the boot file holds what looks like a credential.
         """
+
+        from bonsai.facts import hot
+        from bonsai.facts import tree as trees
+        from bonsai.facts.archive import Critical
+        from bonsai.passes import branches
+        from bonsai.passes.tiered import SyncedReport
+
         with self._reading() as (run, _):
             view = run.look()
             row = view.rows.get(self.tree.boot)
@@ -57,6 +62,12 @@ class Cloud(Archiving):
         What stands here already stays as it is. Facts that had left the tree stay in the cold tier, where recall finds
         them. Raises NotFound where the cold tier knows nothing of this agent.
         """
+
+        from bonsai.facts import hot
+        from bonsai.facts.score import Rules
+        from bonsai.passes import consolidate
+        from bonsai.passes.tiered import FromCloudReport
+
         archive = self._need_cold(True)
         kept = archive.critical(self._me)
         rows = list(self._rows(archive))
@@ -90,6 +101,10 @@ class Cloud(Archiving):
         return report
 
     def _bring_node(self, draft: Draft, path: str, node: Any, now_iso: str, tree: layout.Tree | None = None) -> None:
+        from bonsai.facts import fact as facts
+        from bonsai.facts import tree as trees
+        from bonsai.notes import taxonomy
+
         with suppress(BadData):
             domain = taxonomy.domain_path(path)
             file = f"{(tree or self.tree).domains}/{domain}/{trees.ABOUT}"
@@ -99,6 +114,8 @@ class Cloud(Archiving):
                 draft.create(file, facts.note_of(about, fields))
 
     def _bring_counters(self, accesses: Any) -> None:
+        from bonsai.place import STATE
+
         if not isinstance(accesses, dict) or self._store.exists(STATE):
             return
         from bonsai.adapters.sqlite_state import SqliteState

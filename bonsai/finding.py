@@ -1,5 +1,7 @@
 """The verb that finds: recall, and what keeps its indexes in line with the disk and with the past."""
 
+from __future__ import annotations
+
 import os
 import time
 from collections.abc import Sequence
@@ -7,28 +9,24 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from bonsai.adapters import clock, past_indexes
-from bonsai.adapters.files import ensure_private
-from bonsai.adapters.glance import glance
-from bonsai.adapters.memory_search import MemorySearch
-from bonsai.adapters.sqlite_search import SqliteSearch
-from bonsai.adapters.sqlite_state import SqliteState
-from bonsai.adapters.vouch import Cookies
 from bonsai.errors import BadData, BonsaiError, Busy, NotFound, Unavailable, Usage
-from bonsai.notes import moment
 from bonsai.notes.layout import MAX_PARSED, domain_of
-from bonsai.notes.note import parse
-from bonsai.notes.provenance import source
-from bonsai.notes.ranking import Ranked
-from bonsai.passes import gone, recall, search, tree_search
-from bonsai.passes.recall import Scope
-from bonsai.passes.reports import RecallReport
-from bonsai.passes.search import Eyes, Layered, Source
-from bonsai.passes.tree_search import Choice, Node
-from bonsai.ports import Passages, SearchIndex
-from bonsai.story import Story, by_actor
+from bonsai.passes import recall
+from bonsai.story import Story
+
+if TYPE_CHECKING:
+    from bonsai.adapters.memory_search import MemorySearch
+    from bonsai.adapters.sqlite_search import SqliteSearch
+    from bonsai.adapters.sqlite_state import SqliteState
+    from bonsai.adapters.vouch import Cookies
+    from bonsai.notes.ranking import Ranked
+    from bonsai.passes.recall import Scope
+    from bonsai.passes.reports import RecallReport
+    from bonsai.passes.search import Eyes, Source
+    from bonsai.passes.tree_search import Choice, Node
+    from bonsai.ports import Passages, SearchIndex
 
 Mode = Literal["lexical", "tree", "llm"]
 TRIES = 4  # of a recall, while the notes that it finds are saved or the index is damaged
@@ -81,6 +79,12 @@ class Finding(Story):
         Raises:
             Usage: an empty query, a limit below 1. NotFound: no such domain, point or revision. BadData: no such day.
         """
+
+        from bonsai.adapters import clock
+        from bonsai.adapters.memory_search import MemorySearch
+        from bonsai.passes import gone
+        from bonsai.passes.reports import RecallReport
+
         recall.need_query(query, limit, tokens)
         if at and deleted:
             raise Usage("--at and --deleted do not go together", hint="Use one of them.")
@@ -108,6 +112,9 @@ class Finding(Story):
 
     def recall_prompt(self, query: str) -> str:
         """What mode llm asks a model: the tree within its limits, and the query. Nothing is searched."""
+
+        from bonsai.passes import tree_search
+
         recall.need_query(query, recall.USUAL, 0)
         return tree_search.prompt(query, self._tree_nodes())
 
@@ -115,10 +122,17 @@ class Finding(Story):
 
     def _cold_passages(self, query: str, limit: int, scope: Scope, warnings: list[str]) -> MemorySearch:
         """What the cold tier holds that may answer; see Archiving."""
+
+        from bonsai.adapters.memory_search import MemorySearch
+
         return MemorySearch()
 
     def _find(self, query: str, limit: int, scope: Scope, cold: MemorySearch | None = None) -> list[Ranked]:
         """What answers, each passage as it stands on disk, and what of the cold tier does."""
+
+        from bonsai.adapters.memory_search import MemorySearch
+        from bonsai.passes import search
+
         cold = MemorySearch() if cold is None else cold
         if scope.tier == "cold":
             return recall.find(query, cold, limit, replace(scope, tier=""))
@@ -138,6 +152,10 @@ class Finding(Story):
 
     def _index(self) -> SqliteSearch | None:
         """The index on disk; None where there is no private folder to keep it in."""
+
+        from bonsai.adapters.files import ensure_private
+        from bonsai.adapters.sqlite_search import SqliteSearch
+
         if self._searched is None:
             try:
                 ensure_private(self.root)
@@ -150,6 +168,10 @@ class Finding(Story):
         return f"{self._private}/cache/{name}{f'-{self.agent}' if self.agent else ''}.db"
 
     def _source(self) -> Source:
+        from bonsai.adapters.glance import glance
+        from bonsai.adapters.vouch import Cookies
+        from bonsai.passes.search import Eyes, Source
+
         self._cookies = self._cookies or Cookies(self.root)
         self._eyes = self._eyes or Eyes()
         look = partial(glance, self.root)
@@ -167,10 +189,17 @@ class Finding(Story):
 
     def _source_of(self, path: str) -> str:
         """Who says what stands in a note, "" where it does not tell."""
+
+        from bonsai.notes.note import parse
+        from bonsai.notes.provenance import source
+
         return source(parse(self._readable(path) or b"").fields)
 
     def _update_search(self, paths: Sequence[str]) -> None:
         """Tell the index what a run has changed; where that is not possible the next recall finds out by itself."""
+
+        from bonsai.passes import search
+
         index = self._index()
         if index is not None:
             with suppress(BonsaiError):
@@ -178,6 +207,9 @@ class Finding(Story):
 
     def _count(self, paths: Sequence[str]) -> None:
         """Notes that are of use are remembered as such, beside the notes and never in them."""
+
+        from bonsai.adapters.sqlite_state import SqliteState
+
         if paths and self._index() is not None:
             self._counters = self._counters or SqliteState(f"{self._private}/state.db")
             self._counters.count(list(dict.fromkeys(paths)), self.now().strftime("%Y-%m-%dT%H:%M:%SZ"))
@@ -185,6 +217,9 @@ class Finding(Story):
     # -- inside: the tree ------------------------------------------------------------------------------
 
     def _tree_nodes(self) -> list[Node]:
+        from bonsai.adapters.memory_search import MemorySearch
+        from bonsai.passes import search, tree_search
+
         index = self._index()
         if index is not None:
             with suppress(Busy):
@@ -194,6 +229,9 @@ class Finding(Story):
 
     def _navigated(self, query: str, scope: Scope, mode: Mode, endpoint: str) -> tuple[Scope, list[str]]:
         """The scope with only the branches that a mode chooses, and what went another way."""
+
+        from bonsai.passes import tree_search
+
         if mode not in ("lexical", "tree", "llm"):
             raise Usage(f"there is no mode {mode!r}", hint="Modes are lexical, tree and llm.")
         if mode == "lexical":
@@ -212,17 +250,26 @@ class Finding(Story):
 
     def _asked(self, query: str, nodes: list[Node], endpoint: str) -> list[Choice]:
         from bonsai.adapters.llm import ENDPOINT, HttpLlm
+        from bonsai.passes import tree_search
 
         place = endpoint or os.environ.get(ENDPOINT, "")
         if not place:
             hint = f"Name one with --llm-endpoint or {ENDPOINT}, or write the prompt with --llm-prompt-file."
             raise Usage("mode llm needs the endpoint of a language model", hint=hint)
-        return tree_search.chosen(HttpLlm(place, self.settings.text("llm", "fast_model")).complete(tree_search.prompt(query, nodes)), nodes)
+        return tree_search.chosen(
+            HttpLlm(place, self.settings.text("llm", "fast_model")).complete(tree_search.prompt(query, nodes)), nodes
+        )
 
     # -- inside: what was there ------------------------------------------------------------------------
 
     def _find_at(self, query: str, limit: int, scope: Scope, commit: str) -> list[Ranked]:
         """What answers in the memory of a commit: read from git, never checked out; the index of it is kept."""
+
+        from bonsai.adapters import past_indexes
+        from bonsai.adapters.memory_search import MemorySearch
+        from bonsai.adapters.sqlite_search import SqliteSearch
+        from bonsai.passes import search
+
         if self._index() is not None:
             path = past_indexes.place(f"{self._private}/cache/at", f"{commit}-{self.agent}" if self.agent else commit)
             index = SqliteSearch(path)
@@ -241,6 +288,11 @@ class Finding(Story):
         return recall.find(query, held, limit, scope)
 
     def _find_deleted(self, query: str, limit: int, scope: Scope) -> list[Ranked]:
+        from bonsai.adapters.memory_search import MemorySearch
+        from bonsai.adapters.sqlite_search import SqliteSearch
+        from bonsai.passes import gone, search
+        from bonsai.passes.search import Layered
+
         with self._reading() as (run, _):
             rows = list(run.look().rows.values())
         head = self._history.head() if run.usable else ""
@@ -264,6 +316,12 @@ class Finding(Story):
 
     def _scope(self, domain: str, type_: str, tag: str, actor: str, since: str, until: str, tier: str) -> Scope:
         """Raises BadData for a day that does not exist, Usage for a tier that there is not."""
+
+        from bonsai.adapters import clock
+        from bonsai.notes import moment
+        from bonsai.passes.recall import Scope
+        from bonsai.story import by_actor
+
         if tier not in ("", "hot", "warm", "cold"):
             raise Usage(f"there is no tier {tier!r}", hint="Tiers are hot, warm and cold.")
         first = clock.local(moment.parse(since, clock.aware, end=False)).date().isoformat() if since else ""
@@ -292,6 +350,8 @@ class Finding(Story):
 
 
 def _layered(sight: Passages, cold: MemorySearch) -> Passages:
+    from bonsai.passes.search import Layered
+
     return Layered(sight, cold, frozenset()) if cold.known() else sight
 
 
@@ -311,4 +371,6 @@ def _need_domain(index: SearchIndex, scope: Scope) -> None:
 
 
 def _day(seconds: int) -> str:
+    from bonsai.adapters import clock
+
     return clock.local(datetime.fromtimestamp(seconds, UTC)).date().isoformat()

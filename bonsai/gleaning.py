@@ -1,5 +1,7 @@
 """The verbs that get facts out of texts: distill, ingest-daily, validate, extract-metadata, search-url, retrieve."""
 
+from __future__ import annotations
+
 import json
 import os
 from collections.abc import Mapping, Sequence
@@ -7,36 +9,29 @@ from contextlib import suppress
 from datetime import date
 from typing import TYPE_CHECKING
 
-from bonsai.adapters import clock
 from bonsai.cloud import Cloud
 from bonsai.errors import BadData, BonsaiError, NotFound, Unavailable, Usage
-from bonsai.facts import check, distill
-from bonsai.facts import fact as facts
-from bonsai.facts.archive import DEFAULT_AGENT
-from bonsai.facts.distill import Distilled
-from bonsai.facts.extract import extract
-from bonsai.facts.score import Rules
-from bonsai.notes import dates, layout, lifecycle, secrets
-from bonsai.notes.change import Plan
-from bonsai.notes.draft import Draft
-from bonsai.notes.view import View
-from bonsai.passes import adopt, daily, remember
-from bonsai.passes.remember import Wanted
-from bonsai.passes.tiered import (
-    AdoptReport,
-    DistillReport,
-    ExtractReport,
-    IngestReport,
-    RememberReport,
-    Retrieved,
-    UrlHit,
-    UrlReport,
-    ValidateReport,
-)
-from bonsai.run import Run
+from bonsai.notes import layout
 
 if TYPE_CHECKING:
     from bonsai.adapters.llm import HttpLlm
+    from bonsai.facts.distill import Distilled
+    from bonsai.notes.change import Plan
+    from bonsai.notes.draft import Draft
+    from bonsai.notes.view import View
+    from bonsai.passes.remember import Wanted
+    from bonsai.passes.tiered import (
+        AdoptReport,
+        DistillReport,
+        ExtractReport,
+        IngestReport,
+        RememberReport,
+        Retrieved,
+        UrlHit,
+        UrlReport,
+        ValidateReport,
+    )
+    from bonsai.run import Run
 
 TURNS = ".bonsai/turns.jsonl"  # conversations that wait to be distilled
 BATCH = 20  # turns in one prompt
@@ -58,6 +53,11 @@ class Gleaning(Cloud):
         A short turn is done by rules all the same (`distill.short_chars`), and so is one that the model cannot be asked
         about: `warnings` says why. A credential in the text never gets to the model.
         """
+
+        from bonsai.facts import distill
+        from bonsai.facts.extract import extract
+        from bonsai.passes.tiered import DistillReport
+
         if not text.strip():
             raise Usage("there is nothing to distil", hint='Give --text "User: … Agent: …", or --file.')
         most, mode, warnings = int(self.settings["distill", "max_bytes"]), "rule", list[str]()
@@ -73,6 +73,9 @@ class Gleaning(Cloud):
 
     def distill_later(self, text: str, *, domain: str = "") -> int:
         """Put a turn into the queue; says how many wait. Raises BadData where it looks like a credential."""
+
+        from bonsai.notes import secrets
+
         if secrets.find(text):
             raise BadData("holds what looks like a credential, so it is not kept", hint="Take that out.")
         waiting = [*self._waiting(), {"text": text, "domain": domain}]
@@ -81,6 +84,10 @@ class Gleaning(Cloud):
 
     def distill_waiting(self, *, llm: str = "") -> list[RememberReport]:
         """Distil all that waits in the queue, many turns in one prompt, and remember the facts in one run."""
+
+        from bonsai.facts import distill
+        from bonsai.passes.remember import Wanted
+
         waiting = self._waiting()
         if not waiting:
             return []
@@ -103,6 +110,9 @@ class Gleaning(Cloud):
         return reports
 
     def _by_model(self, texts: Sequence[str], endpoint: str, most: int) -> list[Distilled]:
+        from bonsai.facts import distill
+        from bonsai.notes import secrets
+
         shown = [secrets.without(text.encode("utf-8", "replace"))[0].decode("utf-8", "replace") for text in texts]
         return distill.answered(
             self._model(endpoint, os.environ.get(FAST_MODEL, "") or self.settings.text("llm", "fast_model")).complete(
@@ -112,7 +122,7 @@ class Gleaning(Cloud):
             most,
         )
 
-    def _model(self, endpoint: str, model: str = "") -> "HttpLlm":
+    def _model(self, endpoint: str, model: str = "") -> HttpLlm:
         from bonsai.adapters.llm import HttpLlm
 
         return HttpLlm(endpoint, model)
@@ -134,6 +144,13 @@ class Gleaning(Cloud):
 
     def ingest_daily(self, day: str = "") -> IngestReport:
         """Remember the facts in the daily notes (of one day, `YYYY-MM-DD`); what was taken in before stays one note."""
+
+        from bonsai.facts import check
+        from bonsai.notes import secrets
+        from bonsai.passes import daily
+        from bonsai.passes.remember import Wanted
+        from bonsai.passes.tiered import IngestReport
+
         with self._reading() as (run, _):
             view = run.look()
             held = {row.path for row in view.rows.values() if view.is_held(row)}
@@ -164,6 +181,12 @@ class Gleaning(Cloud):
 
         next step. A relative date comes with what to write instead. Raises NotFound.
         """
+
+        from bonsai.adapters import clock
+        from bonsai.facts import check
+        from bonsai.notes import dates, lifecycle
+        from bonsai.passes.tiered import ValidateReport
+
         today = clock.local(self.now()).date()
         path = file
         if not path:
@@ -178,6 +201,10 @@ class Gleaning(Cloud):
 
     def extract_metadata(self, file: str) -> ExtractReport:
         """The URLs, commands and paths that stand in a file of the memory. Raises NotFound."""
+
+        from bonsai.facts.extract import extract
+        from bonsai.passes.tiered import ExtractReport
+
         found = extract(self._store.read(file).decode("utf-8", "replace"))
         counts = {f"{name}_count": len(getattr(found, name)) for name in ("urls", "commands", "paths")}
         return ExtractReport(file, found, counts)
@@ -189,6 +216,15 @@ class Gleaning(Cloud):
 
         Its files stay as they are; what was taken over before is passed over.
         """
+
+        from bonsai.facts import fact as facts
+        from bonsai.facts.archive import DEFAULT_AGENT
+        from bonsai.facts.score import Rules
+        from bonsai.notes import secrets
+        from bonsai.passes import adopt, remember
+        from bonsai.passes.remember import Wanted
+        from bonsai.passes.tiered import AdoptReport
+
         rules, counters = Rules.of(self.settings), dict[str, dict[str, int]]()
         accesses: dict[str, int] = {}
 
@@ -228,9 +264,13 @@ class Gleaning(Cloud):
         return report
 
     def _fact_notes(self, view: View, tree: layout.Tree) -> list[str]:
+        from bonsai.facts import fact as facts
+
         return [row.path for row in view.notes(tree) if row.summary and row.summary.type == facts.TYPE]
 
     def _known_cold(self, tree: layout.Tree) -> set[str]:
+        from bonsai.facts.archive import DEFAULT_AGENT
+
         archive = self._cold(patient=False)
         with suppress(BonsaiError):
             return archive.known(tree.agent or DEFAULT_AGENT) if archive else set()
@@ -244,6 +284,12 @@ class Gleaning(Cloud):
 
     def search_url(self, fragment: str = "", *, limit: int = 5) -> UrlReport:
         """The facts with a URL that holds a fragment, ignoring case; without one every URL."""
+
+        from bonsai.facts import fact as facts
+        from bonsai.facts.extract import extract
+        from bonsai.notes import secrets
+        from bonsai.passes.tiered import UrlHit, UrlReport
+
         found: list[UrlHit] = []
         urls: dict[str, None] = {}
         wanted = fragment.casefold()
@@ -265,6 +311,11 @@ class Gleaning(Cloud):
 
     def retrieve(self, query: str, *, limit: int = 5, llm: str = "") -> list[Retrieved]:
         """What recall finds, as facts; `llm`: the endpoint of a model that names the branches to look in."""
+
+        from bonsai.facts import fact as facts
+        from bonsai.facts.score import Rules
+        from bonsai.passes.tiered import Retrieved
+
         report = self.recall(query, limit=limit, mode="llm" if llm else "lexical", llm=llm)
         accesses, rules, now = self._accesses(), Rules.of(self.settings), self.now().timestamp()
         found = []

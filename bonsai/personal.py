@@ -1,19 +1,21 @@
 """A workspace with a folder for each user: what they told, and what of the memory is for their eyes."""
 
-from collections.abc import Sequence
+from __future__ import annotations
 
-from bonsai.adapters import clock
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
 from bonsai.cloud import Cloud
-from bonsai.conversation.fact import Fact, Told, folded
 from bonsai.errors import BonsaiError
 from bonsai.notes import layout
-from bonsai.notes.change import Plan, Row
-from bonsai.notes.draft import Draft
-from bonsai.notes.view import View
-from bonsai.passes import recall, told
-from bonsai.passes.recall import Scope
-from bonsai.passes.reports import Hit
-from bonsai.run import Run
+
+if TYPE_CHECKING:
+    from bonsai.conversation.fact import Fact, Told
+    from bonsai.notes.change import Plan, Row
+    from bonsai.notes.draft import Draft
+    from bonsai.notes.view import View
+    from bonsai.passes.reports import Hit
+    from bonsai.run import Run
 
 SOURCE = "conversation"
 
@@ -31,6 +33,9 @@ class Personal(Cloud):
 
     def tell(self, user: str, facts: Sequence[Told], *, turn: str = "", since: str | None = None) -> list[Fact]:
         """Tell facts in one run; see `FactStore.put`. Raises Refused (a credential), BadData (a broken note)."""
+
+        from bonsai.passes import told
+
         result: list[Fact] = []
 
         def plan(run: Run, view: View, draft: Draft) -> tuple[Plan, _Done]:
@@ -47,6 +52,8 @@ class Personal(Cloud):
     def note_down(self, user: str, text: str, *, turn: str, importance: float) -> None:
         """Write a note about a turn into the folder of a user; once, even when it is written twice."""
 
+        from bonsai.passes import told
+
         def plan(run: Run, view: View, draft: Draft) -> tuple[Plan, _Done]:
             return told.note_down(draft, self.tree, user, text, turn, importance, run.now.isoformat()), _Done()
 
@@ -54,6 +61,10 @@ class Personal(Cloud):
 
     def told(self, user: str, limit: int, text: str = "") -> list[Fact]:
         """The facts of a user that hold a text, newest first."""
+
+        from bonsai.conversation.fact import folded
+        from bonsai.passes import told
+
         with self._reading() as (run, _):
             view = run.look()
             rows = sorted(
@@ -71,12 +82,18 @@ class Personal(Cloud):
 
     def fact(self, user: str, key: str) -> Fact | None:
         """A fact as it stands."""
+
+        from bonsai.passes import told
+
         with self._reading() as (run, _):
             row = told.rows(run.look(), self.tree, user).get(key)
             return self._fact(row, user) if row else None
 
     def versions(self, user: str, key: str) -> list[Fact]:
         """A fact as it stood in every commit, and as it stands, newest first."""
+
+        from bonsai.passes import told
+
         with self._reading() as (run, _):
             row = told.rows(run.look(), self.tree, user).get(key)
             now = self._fact(row, user) if row else None
@@ -92,6 +109,11 @@ class Personal(Cloud):
 
     def recall_for(self, user: str, query: str, *, limit: int, tokens: int) -> list[Hit]:
         """The passages that answer, of what everybody may know and of what this user told."""
+
+        from bonsai.adapters import clock
+        from bonsai.passes import recall, told
+        from bonsai.passes.recall import Scope
+
         recall.need_query(query, limit, tokens)
         own = f"{told.folder(self.tree, user)}/"
 
@@ -105,6 +127,9 @@ class Personal(Cloud):
 
     def _fact(self, row: Row, user: str) -> Fact | None:
         """What a note says; read again only when its bytes are others."""
+
+        from bonsai.passes import told
+
         if self._known is None:
             self._known = {}
         blob, fact = self._known.get(row.path, ("", None))

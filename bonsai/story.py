@@ -1,21 +1,23 @@
 """The verbs that look back: log, why, show, diff. They change nothing."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
 from datetime import datetime
+from typing import TYPE_CHECKING
 
-from bonsai.adapters import clock
 from bonsai.errors import BonsaiError, NotFound, Refused, Usage
-from bonsai.notes import layout, moment
+from bonsai.notes import layout
 from bonsai.notes.layout import Kind
-from bonsai.notes.rename import came_from
-from bonsai.notes.view import View
-from bonsai.passes import diff, why
-from bonsai.passes.reports import DiffReport, LogReport, ShowReport, WhyReport
-from bonsai.passes.why import Target, Version
 from bonsai.place import Place
 from bonsai.ports import Commit
+
+if TYPE_CHECKING:
+    from bonsai.notes.view import View
+    from bonsai.passes.reports import DiffReport, LogReport, ShowReport, WhyReport
+    from bonsai.passes.why import Target, Version
 
 _RUN = re.compile(r"[0-9a-f]{4,40}")
 _MORE = 8  # commits that are looked at first for each that is wanted; where that is not enough, all are
@@ -48,6 +50,9 @@ class Story(Place):
             run: the id of a run, or how it begins.
             session: the id of a session.
         """
+
+        from bonsai.passes.reports import LogReport
+
         tests = [*_between(since, until), *_equal(actor, op, run, session)]
         saying = [f"Bonsai-{key}: {value}" for key, value in (("Op", op), ("Run", run), ("Session", session)) if value]
         # git's own --since ends at the first commit that is older, which hides what a clock that went back dated so.
@@ -66,6 +71,10 @@ class Story(Place):
         A target that names no file is a text: the lines of the notes that hold it, at most `limit`. Raises NotFound,
         Refused (a path that leaves the workspace), BadData.
         """
+
+        from bonsai.passes import why
+        from bonsai.passes.reports import WhyReport
+
         if not target.strip():
             raise Usage("there is nothing to look for", hint="Name a note, PATH:LINE, or a text.")
         aim = None if text else self._aim(target, cwd)
@@ -79,6 +88,9 @@ class Story(Place):
 
         Then under the name that it had. Raises NotFound, Refused, BadData (a day that does not exist).
         """
+
+        from bonsai.passes.reports import ShowReport
+
         _need_ours(path)
         if at:
             return self._shown(path, self._point(at))
@@ -88,6 +100,10 @@ class Story(Place):
 
     def diff(self, point: str = "HEAD", path: str | None = None) -> DiffReport:
         """What differs between a revision, run, day or time and the memory as it stands, or in one file or folder."""
+
+        from bonsai.passes import diff
+        from bonsai.passes.reports import DiffReport
+
         only = [path.rstrip("/")] if path else []
         for name in only:
             _need_ours(name)
@@ -99,6 +115,10 @@ class Story(Place):
 
     def is_point(self, text: str) -> bool:
         """Whether a text names a time or a revision rather than a file."""
+
+        from bonsai.notes import moment
+        from bonsai.passes import why
+
         if self._store.exists(text):
             return False
         with suppress(NotFound):
@@ -109,6 +129,10 @@ class Story(Place):
 
     def _point(self, text: str) -> str:
         """The commit of a day (its end), a time, a revision or a run. Raises NotFound, BadData."""
+
+        from bonsai.adapters import clock
+        from bonsai.notes import moment
+
         if moment.is_date(text):
             commit = self._history.at(moment.parse(text, clock.aware, end=True))
             if not commit:
@@ -124,6 +148,9 @@ class Story(Place):
 
     def _aim(self, target: str, cwd: str | None) -> Target | None:
         """The path, or lines of it, that is asked about; None where the target is a text."""
+
+        from bonsai.passes import why
+
         pathlike = why.is_pathlike(target)
         found = None
         for aim in why.targets(target):
@@ -138,6 +165,10 @@ class Story(Place):
 
     def _version(self, path: str) -> Version:
         """A file as it stands, or as it was last where it is gone. Raises NotFound, Refused."""
+
+        from bonsai.passes import why
+        from bonsai.passes.why import Version
+
         _need_ours(path)
         head = self._history.head()
         with suppress(NotFound):
@@ -148,6 +179,10 @@ class Story(Place):
         return Version(path, self._history.read(commit, path), commit)
 
     def _why_text(self, text: str, limit: int) -> WhyReport:
+        from bonsai.passes import why
+        from bonsai.passes.reports import WhyReport
+        from bonsai.passes.why import Version
+
         with self._reading() as (run, _):
             found = list(self._holding(run.look(), text))
         head, left, more, asked = self._history.head(), limit, 0, list[why.Asked]()
@@ -160,6 +195,9 @@ class Story(Place):
 
     def _holding(self, view: View, text: str) -> Iterator[tuple[str, bytes, list[int]]]:
         """The notes, archives last, that have lines with a text."""
+
+        from bonsai.passes import why
+
         rows = [*view.notes(self.tree), *view.notes(self.tree, archived=True)]
         for path in [self.tree.boot, *(row.path for row in rows)]:
             with suppress(BonsaiError):  # one that cannot be read is a problem of status, not of all others
@@ -169,6 +207,10 @@ class Story(Place):
 
     def _shown(self, path: str, commit: str) -> ShowReport:
         """A file of a commit, under the name that it had then."""
+
+        from bonsai.notes.rename import came_from
+        from bonsai.passes.reports import ShowReport
+
         name = path
         if self._history.read_many([(commit, path)])[0] is None:
             changes = self._history.changes(commit, self._history.head())
@@ -202,6 +244,10 @@ Test = Callable[[Commit], bool]
 
 def _between(since: str, until: str) -> Iterator[Test]:
     """Tests of the time of a commit. Raises BadData."""
+
+    from bonsai.adapters import clock
+    from bonsai.notes import moment
+
     if since:
         first = moment.parse(since, clock.aware, end=False)
         yield lambda commit: datetime.fromisoformat(commit.time) >= first

@@ -1,27 +1,32 @@
 """The verbs of the tiers: remember, hot, tree, metrics; others are in `archiving`, `cloud`, `gleaning`."""
 
+from __future__ import annotations
+
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from bonsai.adapters import clock
-from bonsai.adapters.sqlite_metrics import SqliteMetrics
 from bonsai.errors import Usage
-from bonsai.facts import hot
-from bonsai.facts import tree as trees
-from bonsai.facts.extract import Metadata
-from bonsai.facts.score import Rules
 from bonsai.gleaning import Gleaning
-from bonsai.notes import dates, lifecycle, worth
-from bonsai.notes.change import Plan
-from bonsai.notes.draft import Draft
-from bonsai.notes.view import View
-from bonsai.passes import branches, consolidate, heat, remember
-from bonsai.passes.cared import Absolute
-from bonsai.passes.remember import Wanted
-from bonsai.passes.tiered import HotReport, Metrics, PruneReport, RebuildReport, RememberReport, TreeReport, TreeShown
-from bonsai.run import Run
+
+if TYPE_CHECKING:
+    from bonsai.adapters.sqlite_metrics import SqliteMetrics
+    from bonsai.facts import tree as trees
+    from bonsai.notes.change import Plan
+    from bonsai.notes.draft import Draft
+    from bonsai.notes.view import View
+    from bonsai.passes.remember import Wanted
+    from bonsai.passes.tiered import (
+        HotReport,
+        Metrics,
+        PruneReport,
+        RebuildReport,
+        RememberReport,
+        TreeReport,
+        TreeShown,
+    )
+    from bonsai.run import Run
 
 METRICS = ".bonsai/metrics.db"
 REBUILD_MODEL = "BONSAI_LLM_REBUILD_MODEL"
@@ -66,6 +71,10 @@ class Tiers(Gleaning):
             BadData: an empty text, a domain that cannot be one, a note whose frontmatter is broken.
             Refused: the text looks like a credential.
         """
+
+        from bonsai.facts.extract import Metadata
+        from bonsai.passes.remember import Wanted
+
         metadata = Metadata(tuple(urls), tuple(commands), tuple(paths))
         wanted = Wanted(
             text,
@@ -84,6 +93,13 @@ class Tiers(Gleaning):
 
     def remember_all(self, wanted: Sequence[Wanted]) -> list[RememberReport]:
         """Remember several things in one run; all of them or none."""
+
+        from bonsai.adapters import clock
+        from bonsai.facts.score import Rules
+        from bonsai.notes import dates, lifecycle, worth
+        from bonsai.passes import remember
+        from bonsai.passes.cared import Absolute
+
         today = clock.local(self.now()).date()
         sourced, known = [], []
         for item in wanted:
@@ -112,6 +128,9 @@ class Tiers(Gleaning):
 
     def hot(self) -> dict[str, Any]:
         """The hot state: identity, owner_profile, active_context, critical_lessons."""
+
+        from bonsai.facts import hot
+
         return hot.state(self._boot_bytes())
 
     def hot_update(self, key: str, value: Any) -> HotReport:
@@ -122,6 +141,8 @@ class Tiers(Gleaning):
             value: an object; see `facts/hot`. Raises Usage, BadData.
         """
 
+        from bonsai.passes import heat
+
         def plan(run: Run, view: View, draft: Draft) -> tuple[Plan, HotReport]:
             return heat.update(view, draft, self.tree, key, value, run.now, self.settings)
 
@@ -129,12 +150,20 @@ class Tiers(Gleaning):
 
     def hot_rebuild(self) -> HotReport:
         """Bring the hot sections within their limits: what is done and what does not fit moves into notes."""
+
+        from bonsai.passes import heat
+
         return self._run(lambda run, view, draft: heat.rebuild(view, draft, self.tree, run.now, self.settings))
 
     # -- tree ------------------------------------------------------------------------------------------
 
     def tree_show(self) -> TreeShown:
         """The tree index within its limits, with the counts of each node."""
+
+        from bonsai.facts import tree as trees
+        from bonsai.passes import branches
+        from bonsai.passes.tiered import TreeShown
+
         limits, cold = trees.Limits.of(self.settings), self._cold_counts()
         with self._reading() as (run, _):
             nodes = branches.nodes(run.look(), self.tree, run.times(), cold)
@@ -146,6 +175,10 @@ class Tiers(Gleaning):
 
     def tree_add(self, path: str, about: str) -> TreeReport:
         """Make a node with a description, or describe one that is there anew."""
+
+        from bonsai.facts import tree as trees
+        from bonsai.passes import branches
+
         limits = trees.Limits.of(self.settings)
         return self._run(
             lambda run, view, draft: branches.add(view, draft, self.tree, path, about, run.now_iso, limits)
@@ -153,11 +186,18 @@ class Tiers(Gleaning):
 
     def tree_remove(self, path: str) -> TreeReport:
         """Take an empty node away. Raises Refused where it, or one below it, holds anything."""
+
+        from bonsai.passes import branches
+
         cold = self._cold_counts()
         return self._run(lambda run, view, draft: branches.remove(view, draft, self.tree, path, cold))
 
     def tree_prune(self) -> PruneReport:
         """Take away the nodes that hold nothing and in which nothing has happened for long."""
+
+        from bonsai.passes import branches
+        from bonsai.passes.tiered import PruneReport
+
         cold, days = self._cold_counts(), int(self.settings["tree", "dead_days"])
 
         def plan(run: Run, view: View, draft: Draft) -> tuple[Plan, PruneReport]:
@@ -169,6 +209,9 @@ class Tiers(Gleaning):
 
     def tree_prompt(self) -> str:
         """What a language model is asked for a better shape of the tree."""
+
+        from bonsai.facts import tree as trees
+
         return trees.prompt(self._all_nodes(), trees.Limits.of(self.settings))
 
     def tree_ask(self, llm: str = "") -> str:
@@ -185,6 +228,11 @@ class Tiers(Gleaning):
 
         Raises BadData for what is no proposal, CannotCreate where a name is taken in a category that notes go to.
         """
+
+        from bonsai.facts import tree as trees
+        from bonsai.passes import branches
+        from bonsai.passes.tiered import RebuildReport
+
         limits = trees.Limits.of(self.settings)
         found = trees.proposal(answer, self._all_nodes(), limits)
         moves = [{"from": move.from_, "to": move.to, "reason": move.reason} for move in found.moves]
@@ -200,6 +248,8 @@ class Tiers(Gleaning):
         return self._run(plan)
 
     def _all_nodes(self) -> dict[str, trees.Node]:
+        from bonsai.passes import branches
+
         cold = self._cold_counts()
         with self._reading() as (run, _):
             return branches.nodes(run.look(), self.tree, run.times(), cold)
@@ -208,6 +258,12 @@ class Tiers(Gleaning):
 
     def metrics(self) -> Metrics:
         """The numbers of this agent's memory."""
+
+        from bonsai.facts import hot
+        from bonsai.facts.score import Rules
+        from bonsai.passes import consolidate
+        from bonsai.passes.tiered import Metrics
+
         rules, shown, day = Rules.of(self.settings), self.tree_show(), f"{self.now():%Y-%m-%d}"
         with self._reading() as (run, _):
             view = run.look()
@@ -252,6 +308,8 @@ class Tiers(Gleaning):
         return self._open_metrics().total(self._me, name, day) if self._store.exists(METRICS) else 0
 
     def _open_metrics(self) -> SqliteMetrics:
+        from bonsai.adapters.sqlite_metrics import SqliteMetrics
+
         self._metrics = self._metrics or SqliteMetrics(f"{self.root}/{METRICS}")
         return self._metrics
 

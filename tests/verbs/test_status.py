@@ -114,8 +114,9 @@ MAKE["ignored"] = (f"{GENERAL}/a.md", ignored)
 
 
 def test_every_code_that_these_verbs_can_find_is_tried() -> None:
-    later = {"clock", "daemon-dead", "daemon-lagging", "unsigned", "watch-limit"}
-    assert set(CODES) - later == set(MAKE)
+    elsewhere = {"clock", "daemon-dead", "daemon-lagging", "unsigned", "watch-limit"}
+    care = {"feedback-number", "relative-date", "unworthy"}  # of `feedback list`, `dates check` and `check-facts`
+    assert set(CODES) - elsewhere - care == set(MAKE)
 
 
 @pytest.mark.parametrize("code", MAKE)
