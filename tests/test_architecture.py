@@ -59,7 +59,7 @@ ALLOWED = {
         *("passes/cared", "passes/edited", "memory_tool", "openclaw", "mcp", "notes/problem"),
         *("notes/layout", "errors", "config", "talk", "conversation"),
         *("facts/distill", "passes/tree_search", "notes/secrets", "adapters/llm", "adapters/own_arguments"),
-        *("adapters/clock", "adapters/service", "adapters/detached", "adapters/log_file", "adapters/git_driver"),
+        *("adapters/files", "adapters/clock", "adapters/service", "adapters/detached", "adapters/log_file", "adapters/git_driver"),
     ],
     "__init__": ["workspace"],
     "__main__": ["cli"],

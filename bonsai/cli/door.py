@@ -51,6 +51,17 @@ class Door:
 
         return native(self.folder) or os.environ.get("BONSAI_WORKSPACE") or Workspace.find(Path.cwd())
 
+    def find(self) -> str:
+        """The same folder, made sure of without the whole of bonsai being imported: a client waits. Raises NotFound."""
+        from bonsai.adapters.files import Files
+        from bonsai.errors import NotFound
+
+        named = native(self.folder) or os.environ.get("BONSAI_WORKSPACE")
+        found = os.path.realpath(named) if named else Files.find_workspace(os.path.realpath(os.curdir))
+        if found is None or not Path(found).is_dir():
+            raise NotFound("there is no workspace", path=named or os.curdir, hint="Name one with -C DIR.")
+        return found
+
     def answer(self, report: Any, lines: screen.Lines, code: int = 0) -> int:
         """Print a report, as JSON or in words, and pass the exit code on."""
         if self.json:

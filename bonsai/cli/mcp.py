@@ -28,12 +28,11 @@ def mcp(door: Door, http: bool, port: int) -> int:
     """
     if find_spec("mcp") is None:
         raise Misconfigured("the MCP server needs a package", hint="pip install 'bonsai-memory[mcp]'")
-    with door.workspace() as workspace:  # errors are told before a client waits for answers
-        root, agent = workspace.root, workspace.agent
+    root = door.find()
     from bonsai.mcp import server
     from bonsai.mcp.memory import Memory
 
-    memory = Memory(root, agent=agent)
+    memory = Memory(root, door.agent)
     if not http:
         server.stdio(memory)
         return 0

@@ -3,7 +3,7 @@
 from collections import OrderedDict
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import uuid4
 
 import anyio
@@ -12,7 +12,9 @@ from mcp.server.mcpserver.exceptions import ToolError
 
 from bonsai.errors import BonsaiError
 from bonsai.notes.taxonomy import slug
-from bonsai.workspace import Workspace
+
+if TYPE_CHECKING:
+    from bonsai.workspace import Workspace
 
 T = TypeVar("T")
 OPEN = 8  # workspaces that are kept open, one for each client and session
@@ -28,7 +30,7 @@ class Memory:
         self._open: OrderedDict[tuple[str, str], Workspace] = OrderedDict()
         self._turn = anyio.CapacityLimiter(1)
 
-    async def run(self, context: Context[Any, Any] | None, verb: Callable[[Workspace], T]) -> T:
+    async def run(self, context: Context[Any, Any] | None, verb: "Callable[[Workspace], T]") -> T:
         """What a verb answers, on a thread of its own. Raises ToolError, which tells the model the next step."""
         who = self._who(context)
         try:
@@ -46,7 +48,9 @@ class Memory:
             session = getattr(request and request.request, "headers", {}).get(SESSION, session)
         return self._actor or f"agent:{self.agent or slug(name[:60])}", session[:64]
 
-    def _workspace(self, actor: str, session: str) -> Workspace:
+    def _workspace(self, actor: str, session: str) -> "Workspace":
+        from bonsai.workspace import Workspace  # a client waits for the start, and may never ask for anything
+
         key = (actor, session)
         if key not in self._open:
             self._open[key] = Workspace.open(self.root, agent=self.agent, actor=actor, session=session)

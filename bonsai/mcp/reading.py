@@ -1,6 +1,6 @@
 """The tools that change nothing: recall, read, history, why, status, context, reflect_show."""
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from mcp.server import MCPServer
 from mcp.server.mcpserver import Context
@@ -10,7 +10,9 @@ from pydantic import Field
 from bonsai.conversation.prompt import safe
 from bonsai.mcp import answers
 from bonsai.mcp.memory import Memory
-from bonsai.passes.reports import Hit
+
+if TYPE_CHECKING:
+    from bonsai.passes.reports import Hit
 
 READS = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
 PATH = Field(description="a path in the workspace, such as memory/domains/business/pricing.md")
@@ -157,12 +159,12 @@ def reflection(found: Any) -> CallToolResult:
     return answers.Reflection(triggered_at=found.triggered_at, candidates=asked).result(text)
 
 
-def _place(hit: Hit) -> str:
+def _place(hit: "Hit") -> str:
     parts = (f"{hit.path}:{hit.lines[0]}-{hit.lines[1]}", hit.date, hit.source and f"source {hit.source}", hit.restore)
     return "; ".join(part for part in parts if part)
 
 
-def _passage(hit: Hit) -> answers.Passage:
+def _passage(hit: "Hit") -> answers.Passage:
     found: answers.Passage = answers.told(
         answers.Passage,
         hit,

@@ -1,6 +1,6 @@
 """What a client can open (boot file, indexes, notes) and what it can ask for (boot, reflect, heartbeat)."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mcp.server import MCPServer
 from mcp.server.mcpserver import Context
@@ -10,7 +10,9 @@ from bonsai.errors import NotFound
 from bonsai.mcp import answers
 from bonsai.mcp.memory import Memory
 from bonsai.notes.layout import Tree
-from bonsai.workspace import Workspace
+
+if TYPE_CHECKING:
+    from bonsai.workspace import Workspace
 
 MARKDOWN = "text/markdown"
 Asks = Context[Any, Any]
@@ -31,7 +33,7 @@ def register(server: MCPServer[Any], memory: Memory) -> None:
     async def text(context: Asks | None, path: str) -> str:
         """A file as a client may see it: fenced where nobody here speaks for it. Raises ResourceError."""
 
-        def look(space: Workspace) -> str:
+        def look(space: "Workspace") -> str:
             found = space.read(path)
             return answers.fenced([(f"{path}; source {found.source}", found.text)]) if found.untrusted else found.text
 
