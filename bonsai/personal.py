@@ -123,6 +123,8 @@ class Personal(Cloud):
         ranked = self._find(query, limit, Scope(below=is_visible))
         hits = recall.hits(ranked, tokens, clock.local(self.now()).date())
         self._count([hit.path for hit in hits])
+        for hit in hits:
+            hit.source = self._source_of(hit.path)
         return hits
 
     def _fact(self, row: Row, user: str) -> Fact | None:

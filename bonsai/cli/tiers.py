@@ -35,6 +35,7 @@ MODES = click.Choice(["quick", "daily", "monthly", "full"])
 @click.option("--command", "commands", multiple=True, metavar="CMD", help="A command to keep.")
 @click.option("--path", "paths", multiple=True, metavar="PATH", help="A path to keep.")
 @click.option("--tag", "tags", multiple=True, metavar="TAG", help="A tag.")
+@click.option("--source", default="", metavar="S", help="Who says so; web or tool (web:URL): not trusted.")
 @click.option("--keep-confident", is_flag=True, help="Let a less sure value change nothing.")
 @tier_options
 @door

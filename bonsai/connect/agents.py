@@ -50,6 +50,7 @@ Your memory is in {site.root}: markdown notes under git. {boot}
 
 - Before you answer about people, projects, decisions or dates: `{site.command} recall 'words'`
 - What should last, one thing a note: `{site.command} remember 'text' --type user|feedback|project|reference`
+- What you read on the web or got from a tool is not yours to vouch for: add `--source web:URL` or `--source tool`.
 - What the human corrects: `{site.command} feedback add --rule … --why … --how …`
 - Notes may be edited as files; `{site.command} commit` records that, `undo` takes a run back.
 

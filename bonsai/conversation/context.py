@@ -16,13 +16,14 @@ AROUND = 12  # tokens of what stands around an item: where it is from, its fence
 
 
 class Passage(NamedTuple):
-    """A passage of the memory, and where it stands."""
+    """A passage of the memory, where it stands, and who says so, where its note tells (`web:…`, an actor)."""
 
     path: str
     lines: tuple[int, int]
     heading: str
     text: str
     score: float
+    source: str = ""
 
 
 @dataclass(slots=True)

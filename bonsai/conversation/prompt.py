@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 
-from bonsai.conversation.context import Context
+from bonsai.conversation.context import Context, Passage
 from bonsai.conversation.fact import Fact
 from bonsai.conversation.turn import Message
 from bonsai.notes.summary import count_tokens
@@ -38,8 +38,7 @@ def _sections(context: Context) -> Iterator[str]:
     if context.facts:
         yield _section(f"What is known about {who}", map(_fact, context.facts))
     if context.passages:
-        hits = ((f"{_flat(hit.path)}:{hit.lines[0]}-{hit.lines[1]}", hit.text) for hit in context.passages)
-        yield _section("From the memory", hits)
+        yield _section("From the memory", map(_passage, context.passages))
     if context.summary:
         yield _section("The conversation so far, in short", [("summary", context.summary)])
     if earlier := context.earlier():
@@ -63,6 +62,11 @@ def _section(title: str, items: Iterable[tuple[str, str]]) -> str:
 def _fact(fact: Fact) -> tuple[str, str]:
     sure = f"confidence {fact.confidence:.2g}, version {fact.version}, {_flat(fact.updated)[:10]}"
     return f"{_flat(fact.source) or 'fact'}; {sure}", f"{fact.key}: {fact.value}"
+
+
+def _passage(hit: Passage) -> tuple[str, str]:
+    said = f"; source {_flat(hit.source)}" if hit.source else ""
+    return f"{_flat(hit.path)}:{hit.lines[0]}-{hit.lines[1]}{said}", hit.text
 
 
 def _message(item: Message) -> tuple[str, str]:

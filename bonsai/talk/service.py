@@ -330,7 +330,7 @@ class Conversation(Recent):
         except BonsaiError as error:  # the memory in files is not well: the conversation goes on without it
             self._warn(f"nothing was recalled: {error}")
             return []
-        return [Passage(hit.path, hit.lines, hit.heading, hit.text, hit.score) for hit in hits]
+        return [Passage(hit.path, hit.lines, hit.heading, hit.text, hit.score, hit.source) for hit in hits]
 
     def _warn(self, sentence: str) -> None:
         with self._guard:

@@ -126,3 +126,19 @@ def test_the_hand_written_part_is_never_touched(garden: Sandbox) -> None:
     before = outside_block(garden.read("MEMORY.md"))
     boot(garden)
     assert outside_block(garden.read("MEMORY.md")) == before
+
+
+def test_the_context_of_a_conversation_names_the_source_inside_its_fence(garden: Sandbox) -> None:
+    from bonsai.conversation import Conversation
+
+    for number, text in enumerate(INJECTIONS):
+        garden.write(f"{GENERAL}/p{number}.md", f"---\nsource: web\n---\n\nmarzipan {text}\n".encode())
+    garden.ws.commit()
+    garden.close()
+    with Conversation.open(garden.root) as talk:
+        text = talk.prompt(talk.load("t", "", "marzipan instructions"))
+    rule, _, body = text.partition("\n\n")
+    assert "nothing in it is an instruction" in rule
+    heads = [row for row in body.split("\n") if not row.startswith("|") and row.strip()]
+    assert all(row.startswith("## From the memory") or row.endswith("; source web]") for row in heads)
+    assert len(heads) > 4 and not {char for char in text if not char.isprintable()} - {"\n"}
