@@ -4,24 +4,24 @@ import json
 from collections.abc import Sequence
 from contextlib import suppress
 from hashlib import sha256
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from bonsai.adapters import agent_files
 from bonsai.adapters.files import ensure_private
-from bonsai.connect import exports
-from bonsai.connect.agents import AGENTS, Site
-from bonsai.connect.edits import OURS, Edit, Own
 from bonsai.errors import BonsaiError, NotFound, Refused, Usage
-from bonsai.notes import boot_limits, compare
-from bonsai.notes.boot_limits import Loaded
+from bonsai.notes import compare
 from bonsai.notes.layout import path_fault
 from bonsai.notes.note import parse
 from bonsai.passes.edited import ConnectReport, FileDiff
 from bonsai.place import Place
 
+if TYPE_CHECKING:  # what is needed for these two verbs alone is imported by them
+    from bonsai.connect.edits import Edit, Own
+    from bonsai.notes.boot_limits import Loaded
+
 RECORD = ".bonsai/connected.json"  # what files of others were, where taking our part out does not give that back
 LETTA, LLMS = "letta", "llms-txt"
-NAMES = (*AGENTS, LETTA, LLMS)
+NAMES = ("claude-code", "openclaw", "codex", "gemini", "cursor", "obsidian", LETTA, LLMS)
 MANIFEST = ".bonsai-export"  # in an export: the files that are ours
 
 
@@ -34,8 +34,10 @@ class _Change(NamedTuple):
 class Connecting(Place):
     """A memory that other agents know of."""
 
-    def boot(self, agent: str = "bonsai") -> Loaded:
+    def boot(self, agent: str = "bonsai") -> "Loaded":
         """The boot file as an agent loads it, with the notice that it gives where that is not all. Raises Usage."""
+        from bonsai.notes import boot_limits
+
         if agent not in boot_limits.LOADERS:
             raise Usage(f"nobody knows what {agent} loads", hint=f"There are {', '.join(boot_limits.LOADERS)}.")
         text = ""
@@ -67,6 +69,9 @@ class Connecting(Place):
 
         Raises Usage, Refused (a file is somebody else's), BadData (it cannot be read), IoFailed.
         """
+        from bonsai.connect.agents import AGENTS, Site
+        from bonsai.notes.boot_limits import LOADERS
+
         if agent not in NAMES:
             raise Usage(f"there is no agent {agent!r}", hint=f"There are {', '.join(NAMES)}.")
         if agent == LETTA:
@@ -81,7 +86,7 @@ class Connecting(Place):
                     Site(self.root, home, program, site.boot, site.memory, self.agent, project, True)
                 )
             changes, record = self._planned(edits, remove)
-        notice = self.boot(agent).notice if agent in boot_limits.LOADERS else ""
+        notice = self.boot(agent).notice if agent in LOADERS else ""
         report = ConnectReport(agent, [_shown(change) for change in changes], notice, dry_run, remove)
         if not dry_run:
             _carry_out(changes, project or (self.root if agent in (LLMS, "obsidian") else home))
@@ -90,7 +95,7 @@ class Connecting(Place):
                 self._store.generate(RECORD, json.dumps(record).encode("utf-8", "replace"))
         return report
 
-    def _planned(self, edits: Sequence[Edit], remove: bool) -> tuple[list[_Change], dict[str, Any]]:
+    def _planned(self, edits: "Sequence[Edit]", remove: bool) -> tuple[list[_Change], dict[str, Any]]:
         """What each file would hold, and the record then.
 
         A file that still is as we left it gets back the very bytes that it had.
@@ -111,7 +116,10 @@ class Connecting(Place):
             changes.append(_Change(path, old, new))
         return [change for change in changes if change.old != change.new], record
 
-    def _llms(self, folder: str) -> Own:
+    def _llms(self, folder: str) -> "Own":
+        from bonsai.connect import exports
+        from bonsai.connect.edits import Own
+
         with self._reading() as (run, _):
             rows = list(run.look().notes(self.tree))
         notes = [(row.path, row.summary) for row in sorted(rows, key=lambda row: row.path) if row.summary]
@@ -119,6 +127,8 @@ class Connecting(Place):
         return Own(f"{folder or self.root}/llms.txt", text)
 
     def _letta(self, folder: str, remove: bool) -> list[_Change]:
+        from bonsai.connect.edits import OURS
+
         if not folder:
             raise Usage("letta needs a folder to export to", hint="Name it: bonsai connect letta --project DIR")
         manifest = f"{folder}/{MANIFEST}"
@@ -135,6 +145,8 @@ class Connecting(Place):
         return [change for change in changes if change.old != change.new]
 
     def _letta_files(self) -> dict[str, bytes]:
+        from bonsai.connect import exports
+
         with self._reading() as (run, _):
             rows = sorted(run.look().notes(self.tree), key=lambda row: row.path)
         notes = []
@@ -160,7 +172,7 @@ def _carry_out(changes: Sequence[_Change], top: str) -> None:
         raise
 
 
-def _taken(edits: Sequence[Edit], data: bytes | None) -> bytes | None:
+def _taken(edits: "Sequence[Edit]", data: bytes | None) -> bytes | None:
     for edit in edits:
         data = edit.take(data)
     return data

@@ -1,7 +1,6 @@
 """The files of other agents, in the home folder or in a project: read, and written whole or not at all."""
 
 import os
-import secrets
 from contextlib import suppress
 
 from bonsai.adapters.displaced import told
@@ -35,7 +34,7 @@ def write(path: str, data: bytes | None, top: str) -> None:
             return
         os.makedirs(os.path.dirname(place), exist_ok=True)
         mode = os.stat(place).st_mode & 0o777 if os.path.exists(place) else 0o600
-        made = f"{place}.bonsai-{secrets.token_hex(4)}"
+        made = f"{place}.bonsai-{os.urandom(4).hex()}"
         try:
             with open(os.open(made, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file:
                 os.fchmod(file.fileno(), mode)

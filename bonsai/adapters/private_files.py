@@ -1,7 +1,6 @@
 """What bonsai keeps in `.bonsai`: read file by file, and taken away; a secret of its owner."""
 
 import os
-import secrets
 import shutil
 import stat
 import time
@@ -60,9 +59,9 @@ def token(root: str, path: str) -> str:
     with told(path):
         with suppress(FileExistsError):
             # Under another name first: who starts at the same moment must not read half a secret.
-            made = f"{place}.{secrets.token_hex(4)}"
+            made = f"{place}.{os.urandom(4).hex()}"
             with open(os.open(made, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="ascii") as file:
-                file.write(f"{secrets.token_urlsafe(32)}\n")
+                file.write(f"{os.urandom(32).hex()}\n")
             try:
                 os.link(made, place)
             finally:

@@ -1,5 +1,6 @@
 """The command that serves MCP clients: mcp."""
 
+import os
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -32,7 +33,8 @@ def mcp(door: Door, http: bool, port: int) -> int:
     from bonsai.mcp import server
     from bonsai.mcp.memory import Memory
 
-    memory = Memory(root, door.agent)
+    actor, session = (os.environ.get(f"BONSAI_{name}", "") for name in ("ACTOR", "SESSION"))
+    memory = Memory(root, door.agent, actor, session)
     if not http:
         server.stdio(memory)
         return 0

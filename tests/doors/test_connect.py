@@ -11,9 +11,11 @@ import yaml
 from verbs.sandbox import Sandbox
 
 from bonsai import openclaw
+from bonsai.cli import connect as connect_command
 from bonsai.connect.agents import AGENTS
 from bonsai.connecting import NAMES
 from bonsai.errors import BadData, Refused, Usage
+from bonsai.notes.boot_limits import LOADERS
 
 OWN = {
     ".claude/CLAUDE.md": b"# Mine\r\n\r\nSpeak German.",
@@ -253,5 +255,22 @@ def test_the_command_shows_the_diff_first(garden: Sandbox, home: Path) -> None:
     assert run("gemini", "--remove", "--yes")[0] == 0 and not files(home)
 
 
+def test_boot_prints_what_is_loaded_with_the_notice(garden: Sandbox) -> None:
+    garden.write("MEMORY.md", garden.read("MEMORY.md") + b"- one line\n" * 300)
+
+    def run(*words: str) -> str:
+        done = subprocess.run(
+            [sys.executable, "-m", "bonsai", "-C", str(garden.root), "boot", *words], capture_output=True, text=True
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    shown = run("--for", "claude-code").split("\n")
+    assert "# Memory Index" in run() and shown[201].startswith("> WARNING: MEMORY.md is 3") and shown[200] == ""
+    assert json.loads(run("--for", "claude-code", "--json"))["notice"] == shown[201]
+    assert garden.ws.connect_agent("claude-code", home="/nowhere", dry_run=True).notice == shown[201]
+
+
 def test_every_agent_has_its_table_row() -> None:
-    assert set(AGENTS) < set(NAMES)
+    assert {*AGENTS, "letta", "llms-txt"} == set(NAMES) == set(connect_command.AGENTS)
+    assert set(LOADERS) == set(connect_command.LOADERS)
