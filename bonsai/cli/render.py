@@ -73,6 +73,7 @@ def migrate(report: MigrateReport) -> Lines:
     before, after = report.boot_tokens
     if report.dry_run:
         yield f"Boot tokens: {before} → {after}. Nothing was written (--dry-run)."
+        yield "--keep NAMES leaves sections in the boot file, where every session reads the whole of them."
         return
     yield f"Boot tokens: {before} → {after}"
     if report.backup:

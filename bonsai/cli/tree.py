@@ -50,11 +50,11 @@ def init(door: Door, target: str, bare: bool) -> int:
 )
 @click.argument("what", metavar="[FILE DOMAIN]", nargs=-1)
 @click.option("--dry-run", is_flag=True, help="Show the table of sections and write nothing.")
-@click.option("--keep", metavar="NAMES", help="Headings that stay in MEMORY.md, separated by commas.")
+@click.option("--keep", metavar="NAMES", multiple=True, help="Headings that stay in MEMORY.md, separated by commas.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @style_option
 @door
-def migrate(door: Door, what: tuple[str, ...], *, dry_run: bool, keep: str | None, yes: bool, style: str) -> int:
+def migrate(door: Door, what: tuple[str, ...], *, dry_run: bool, keep: tuple[str, ...], yes: bool, style: str) -> int:
     """Split MEMORY.md into notes; with FILE DOMAIN, move a note.
 
     Each section becomes a note; the original is kept byte for byte in memory/MEMORY.md.bak, and `bonsai undo` takes it
@@ -67,9 +67,7 @@ def migrate(door: Door, what: tuple[str, ...], *, dry_run: bool, keep: str | Non
     if what:
         raise click.UsageError("migrate takes either nothing, or FILE and DOMAIN.")
     with door.workspace() as workspace:
-        kept = [name.strip() for name in (keep or "").split(",") if name.strip()]
-        if not dry_run:
-            kept += _ask(door, workspace, keep is None, yes)
+        kept = [*keep, *_ask(door, workspace, not keep, yes or dry_run)]
         report = workspace.migrate(keep=kept, dry_run=dry_run)
     return door.answer(report, render.migrate(report))
 
@@ -81,7 +79,7 @@ def _ask(door: Door, workspace: "Workspace", undecided: bool, yes: bool) -> list
     tokens, types, first = workspace.outlook()
     if not first:
         return []
-    if tokens < LITTLE:
+    if 0 < tokens < LITTLE:
         screen.say(render.little(tokens, Tree(door.agent)))
         if door.may_ask(yes) and not screen.confirm("Split it all the same?", default=True):
             raise click.Abort

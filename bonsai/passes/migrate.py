@@ -2,7 +2,7 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from itertools import takewhile
@@ -21,6 +21,7 @@ from bonsai.notes.view import View
 from bonsai.passes.reports import Created, MigrateReport, Skipped, Tokens
 
 _LOOSE = re.compile(r"\d{4}-[^/]*\.md|[^/]*-progress[^/]*\.md", re.DOTALL)
+COMMAS = 20  # that a heading has at most, for --keep
 _ATX = re.compile(rb" {0,3}#{1,6}(?:[ \t\r\n]|\Z)")
 
 
@@ -53,7 +54,7 @@ def plan(
     Args:
         boot: the bytes of MEMORY.md.
         has_backup: whether an earlier migrate left MEMORY.md.bak; then hot sections stay where they are.
-        keep: headings of sections that stay; case does not matter.
+        keep: headings of sections that stay, each alone or several with commas; case does not matter.
         taken: every path that stands on disk or in HEAD.
         loose: the files right in the folder of the tree, path → bytes; daily notes among them move to `daily/`.
         today: the local day; its daily note and yesterday's stay where agents look for them.
@@ -63,6 +64,7 @@ def plan(
     _refuse_conflict(boot, tree)
     outside = boot_file.strip(boot)
     frontmatter, sections = split(outside)
+    keep = list(_spread(keep, {_key(section.heading) for section in sections}))
     _refuse_unknown(keep, sections)
     hot = HOT_NAMES if has_backup else ()
     stays = _stays(sections, [*keep, *hot], titles=has_backup and boot_file.current(boot) is not None)
@@ -173,6 +175,18 @@ def _refuse_conflict(boot: bytes, tree: Tree) -> None:
         raise BadData(
             f"line {line + 1} is a conflict marker of git", path=tree.boot, hint="Resolve the conflict, then migrate."
         )
+
+
+def _spread(names: Iterable[str], known: Collection[str]) -> Iterator[str]:
+    """Each name of lists with commas. A heading may hold commas itself ("Quiet hours (added 3 May, 2026)")."""
+    for name in names:
+        parts = name.split(",")
+        while parts:
+            spans = range(min(len(parts), COMMAS + 1), 0, -1)
+            end = next((end for end in spans if _key(",".join(parts[:end])) in known), 1)
+            if one := ",".join(parts[:end]).strip():
+                yield one
+            parts = parts[end:]
 
 
 def _refuse_unknown(keep: Collection[str], sections: Iterable[Section]) -> None:

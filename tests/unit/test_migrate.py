@@ -174,6 +174,12 @@ def test_frontmatter_stays_in_the_boot_file():
     assert found.rest == b"---\na: 1\n---\n"
 
 
+def test_a_list_of_headings_may_hold_headings_with_commas():
+    boot = b"# M\n## Quiet hours (added 3 May, 2026, review #1)\na\n## User\nb\n## Misc\nc\n"
+    found = migrate(boot, keep=["User, quiet hours (added 3 May, 2026, review #1)"])
+    assert list(notes(found)) == ["domains/general/preamble.md", "domains/general/misc.md"]
+
+
 def test_the_first_run_keeps_only_what_is_asked_for():
     found = migrate(b"# M\n## User\na\n## Other\nb\n## Tasks\nc\n", keep=["user", "OTHER"])
     assert found.rest == b"## User\na\n## Other\nb\n"
