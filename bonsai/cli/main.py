@@ -24,6 +24,7 @@ COMMANDS = {
     "remember": "tiers",
     "recall": "finding",
     "retrieve": "gleaning",
+    "daily": "reading",
     "hot": "tiers",
     "tree": "tiers",
     "consolidate": "tiers",
@@ -35,7 +36,6 @@ COMMANDS = {
     "validate": "gleaning",
     "extract-metadata": "gleaning",
     "search-url": "gleaning",
-    "daily": "reading",
     "commit": "history",
     "allow": "allowing",
     "log": "story",
@@ -73,6 +73,19 @@ COMMANDS = {
     "completion": "completion",
 }
 ALIASES = {"store": "remember"}
+#: Part of `bonsai --help` → its first command; the part goes on to the next one's.
+SECTIONS = {
+    "Begin, and how it is": "init",
+    "Remember and find": "remember",
+    "Facts and tiers": "hot",
+    "Edits and history": "commit",
+    "Care": "feedback",
+    "Put away, forget": "reflect",
+    "Several devices": "sync",
+    "Conversations": "turn",
+    "Agents": "mcp",
+    "The daemon, the shell": "watch",
+}
 HIDDEN = {
     "merge-driver": "devices",  # called by git
     "memory-search": "connect",  # by the skill for OpenClaw
@@ -90,6 +103,17 @@ class Commands(click.Group):
         """The names, without aliases."""
         return list(COMMANDS)
 
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The commands by what they are for, each with its whole first sentence."""
+        width = max(map(len, COMMANDS))
+        for title, first in SECTIONS.items():
+            with formatter.section(title):
+                formatter.write_dl(
+                    (name.ljust(width), command.get_short_help_str(limit=200))
+                    for name in _from(first)
+                    if (command := self.get_command(ctx, name)) and not command.hidden
+                )
+
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import a command."""
         name = ALIASES.get(cmd_name, cmd_name)
@@ -106,7 +130,7 @@ class Commands(click.Group):
         if self.get_command(ctx, args[0]) is None:
             from difflib import get_close_matches
 
-            for meant in get_close_matches(args[0], COMMANDS, n=1):
+            for meant in get_close_matches(args[0], COMMANDS, n=1, cutoff=0.7):
                 ctx.fail(f"No such command '{args[0]}'. Did you mean '{meant}'?")
         return super().resolve_command(ctx, args)
 
@@ -123,6 +147,15 @@ def cli() -> None:
     The workspace is that of -C, else of BONSAI_WORKSPACE, else the nearest folder upwards that holds memory/ or
     MEMORY.md.
     """
+
+
+def _from(first: str) -> list[str]:
+    """The commands of a section: from its first one to the next section's."""
+    names = list(COMMANDS)
+    begins = sorted(names.index(name) for name in SECTIONS.values())
+    start = names.index(first)
+    end = next((begin for begin in begins if begin > start), len(names))
+    return names[start:end]
 
 
 def main() -> None:

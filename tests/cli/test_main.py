@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 import types
@@ -14,7 +15,7 @@ import pytest
 
 from bonsai import config, errors
 from bonsai.cli import screen
-from bonsai.cli.main import run
+from bonsai.cli.main import COMMANDS, run
 from bonsai.passes import reports
 from bonsai.passes.reports import Outlook
 from bonsai.ports import Commit
@@ -150,9 +151,11 @@ def test_usage_errors_exit_with_64(words: list[str], capfd: pytest.CaptureFixtur
 
 def test_without_a_command_there_is_help(capfd: pytest.CaptureFixture[str]) -> None:
     assert run([]) == 64
-    assert "Commands:" in capfd.readouterr().err
+    assert "Remember and find:" in capfd.readouterr().err
     assert run(["--help"]) == 0
-    assert "Commands:" in capfd.readouterr().out
+    out = capfd.readouterr().out
+    assert [line.split()[0] for line in out.split("\n") if re.match(r"  [a-z]\S* {2,}", line)] == list(COMMANDS)
+    assert "...\n" not in out, "each first sentence is whole"
 
 
 def test_a_bug_is_one_line_and_a_traceback_only_for_those_who_ask(
@@ -323,8 +326,8 @@ def test_type_sections_are_asked_about(asked: list[str], workspace: type[Workspa
     Workspace.look = Outlook(5000, ["User", "Feedback"], True)
     assert run(["migrate"]) == 0
     assert workspace.calls[-1][2]["keep"] == ["User", "Feedback"]
-    assert run(["migrate", "--keep", "Project, "]) == 0
-    assert workspace.calls[-1][2]["keep"] == ["Project"]
+    assert run(["migrate", "--keep", "Project, X", "--keep", "Y"]) == 0
+    assert workspace.calls[-1][2]["keep"] == ["Project, X", "Y"]
     assert len(asked) == 1
 
 
