@@ -1,5 +1,7 @@
 """The error tree: each class carries its exit code (sysexits.h), each error a path, a cause and a next step."""
 
+import sys
+
 
 class BonsaiError(Exception):
     """Anything bonsai can say went wrong; `code` is the exit code of the command line.
@@ -69,3 +71,8 @@ class Misconfigured(BonsaiError):
     """Settings or the repository do not allow it."""
 
     code = 78
+
+
+def install_hint(extra: str) -> str:
+    """The next step where an extra is missing; the `pip` of a shell may belong to another Python than bonsai's."""
+    return f"Run `{sys.executable} -m pip install 'bonsai-memory[{extra}]'`, then try again."

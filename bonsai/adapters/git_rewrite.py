@@ -13,7 +13,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from bonsai.adapters.git_run import settings_environment
-from bonsai.errors import IoFailed, Unavailable
+from bonsai.errors import IoFailed, Unavailable, install_hint
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +38,7 @@ class Job:
 def require() -> None:
     """Raise Unavailable where git-filter-repo is not installed."""
     if find_spec("git_filter_repo") is None:
-        raise Unavailable(
-            "git-filter-repo is not installed", hint='Run `pip install "bonsai-memory[erase]"`, then try again.'
-        )
+        raise Unavailable("git-filter-repo is not installed", hint=install_hint("erase"))
 
 
 def rewrite(mirror: str, job: Job) -> dict[str, str]:

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from bonsai.errors import BonsaiError, Misconfigured, Unavailable
+from bonsai.errors import BonsaiError, Misconfigured, Unavailable, install_hint
 
 if TYPE_CHECKING:
     from psycopg import Connection
@@ -182,7 +182,7 @@ def _address(url: str) -> tuple[str, str]:
         from psycopg import ProgrammingError
         from psycopg.conninfo import conninfo_to_dict, make_conninfo
     except ImportError as error:
-        hint = "pip install 'bonsai-memory[postgres]'"
+        hint = install_hint("postgres")
         raise Misconfigured("DATABASE_URL is set, and psycopg is not installed", hint=hint) from error
     try:
         parts = conninfo_to_dict(url)

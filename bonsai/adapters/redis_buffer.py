@@ -10,7 +10,7 @@ from bonsai.conversation.armour import armour, bare
 from bonsai.conversation.kept import packed, spelled, unpacked
 from bonsai.conversation.ports import BUFFER, Key
 from bonsai.conversation.turn import Message
-from bonsai.errors import Misconfigured, Unavailable
+from bonsai.errors import Misconfigured, Unavailable, install_hint
 
 if TYPE_CHECKING:
     from redis import Redis
@@ -107,7 +107,7 @@ def _client(url: str) -> "tuple[Redis, str]":
         from redis.backoff import ConstantBackoff
         from redis.retry import Retry
     except ImportError as error:
-        hint = "pip install 'bonsai-memory[redis]'"
+        hint = install_hint("redis")
         raise Misconfigured("REDIS_URL is set, and redis is not installed", hint=hint) from error
     try:
         # One more try, on a new connection: after a restart of the server every pooled one is dead.

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from bonsai.errors import Unavailable
+from bonsai.errors import Unavailable, install_hint
 from bonsai.notes.secrets import Secret, described, is_text
 
 MOST = 10_000  # characters of a line that are looked at
@@ -18,7 +18,7 @@ def audit(texts: Iterable[tuple[str, bytes]]) -> list[tuple[str, Secret]]:
         from detect_secrets.core.plugins.util import get_mapping_from_secret_type_to_class
         from detect_secrets.settings import get_plugins, transient_settings
     except ImportError as error:
-        hint = 'Install it with bonsai: pip install "bonsai-memory[secrets]"'
+        hint = install_hint("secrets")
         raise Unavailable("detect-secrets is not installed", hint=hint) from error
     names = [{"name": plugin.__name__} for plugin in get_mapping_from_secret_type_to_class().values()]
     with transient_settings({"plugins_used": names}):

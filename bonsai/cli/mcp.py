@@ -8,7 +8,7 @@ import click
 
 from bonsai.cli import screen
 from bonsai.cli.door import Door, door, verb
-from bonsai.errors import Misconfigured
+from bonsai.errors import Misconfigured, install_hint
 
 PORT = 7332
 
@@ -28,7 +28,7 @@ def mcp(door: Door, http: bool, port: int) -> int:
     whoever knows the token in .bonsai/mcp-token.
     """
     if find_spec("mcp") is None:
-        raise Misconfigured("the MCP server needs a package", hint="pip install 'bonsai-memory[mcp]'")
+        raise Misconfigured("the MCP server needs a package", hint=install_hint("mcp"))
     root = door.find()
     from bonsai.mcp import server
     from bonsai.mcp.memory import Memory

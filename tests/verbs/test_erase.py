@@ -349,7 +349,7 @@ def test_without_git_filter_repo_the_extra_is_named(garden: Sandbox, monkeypatch
     monkeypatch.setattr("bonsai.adapters.git_rewrite.find_spec", lambda name: None)
     with pytest.raises(Unavailable) as caught:
         garden.ws.erase("memory/dates.md", yes=True)
-    assert caught.value.code == 69 and 'pip install "bonsai-memory[erase]"' in caught.value.hint
+    assert caught.value.code == 69 and "-m pip install 'bonsai-memory[erase]'" in caught.value.hint
 
 
 # -- afterwards -------------------------------------------------------------------------------------------------
