@@ -106,6 +106,8 @@ class Forgetting(Place):
         if fault := layout.path_fault(path):
             raise Refused(fault, path=path.replace("\0", "\\0"), hint="Name a path inside the workspace.")
         if layout.kind_of(path) is Kind.OUTSIDE:
+            if not self._store.exists(path):
+                raise NotFound("there is no such note", path=path, hint="`bonsai recall` finds notes.")
             raise Refused("is not part of the memory", path=path, hint="Name a note under memory/.")
         erase.need_erasable(path)
 

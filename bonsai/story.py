@@ -91,7 +91,7 @@ class Story(Place):
 
         from bonsai.passes.reports import ShowReport
 
-        _need_ours(path)
+        self._need_ours(path)
         if at:
             return self._shown(path, self._point(at))
         with suppress(NotFound):
@@ -106,7 +106,7 @@ class Story(Place):
 
         only = [path.rstrip("/")] if path else []
         for name in only:
-            _need_ours(name)
+            self._need_ours(name)
         commit = self._history.head() if point == "HEAD" else self._point(point)
         with self._reading() as (run, _):
             changes = diff.diff(run.look(), self._history, self._store.read, commit, only)
@@ -169,7 +169,7 @@ class Story(Place):
         from bonsai.passes import why
         from bonsai.passes.why import Version
 
-        _need_ours(path)
+        self._need_ours(path)
         head = self._history.head()
         with suppress(NotFound):
             return Version(path, self._store.read(path), head)
@@ -218,11 +218,13 @@ class Story(Place):
         data = self._history.read(commit, name)
         return ShowReport(name, commit, self._history.commits([commit])[commit].time, _text(data))
 
-
-def _need_ours(path: str) -> None:
-    if fault := layout.path_fault(path):
-        raise Refused(fault, path=path.replace("\0", "\\0"), hint="Name a path inside the workspace.")
-    if layout.kind_of(path) is Kind.OUTSIDE and path != layout.MEMORY:
+    def _need_ours(self, path: str) -> None:
+        if fault := layout.path_fault(path):
+            raise Refused(fault, path=path.replace("\0", "\\0"), hint="Name a path inside the workspace.")
+        if layout.kind_of(path) is not Kind.OUTSIDE or path == layout.MEMORY:
+            return
+        if not self._store.exists(path):  # a note by its bare name, most often
+            raise NotFound("there is no such note", path=path, hint="`bonsai recall` finds notes.")
         raise Refused("is not part of the memory", path=path, hint="Name a path under memory/, or MEMORY.md.")
 
 

@@ -205,11 +205,11 @@ class Workspace(Tiers, Finding, Forgetting, Checks, Devices, Caring, Editing, Co
 
     def _need(self, view: View, only: Sequence[str]) -> None:
         for path in only:
-            if layout.kind_of(path) is layout.Kind.OUTSIDE and path != layout.MEMORY:
-                raise Refused("is not part of the memory", path=path, hint="Name a path under memory/, or MEMORY.md.")
             known = path in view.rows or self._store.exists(path)
             if not known and not any(other.startswith(f"{path}/") for other in view.rows):  # a folder that was removed
                 raise NotFound("there is no such file", path=path, hint="`bonsai status` lists what is pending.")
+            if layout.kind_of(path) is layout.Kind.OUTSIDE and path != layout.MEMORY:
+                raise Refused("is not part of the memory", path=path, hint="Name a path under memory/, or MEMORY.md.")
 
     def status(self) -> StatusReport:
         """The health of the memory, found out live."""

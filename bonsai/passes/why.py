@@ -74,7 +74,9 @@ def numbers(target: Target, version: Version) -> range:
     first, last = target.lines or (1, count)
     if target.lines and not 1 <= first <= last <= count:
         span = f"{first}" if first == last else f"{first}-{last}"
-        raise NotFound(f"has no line {span}", path=version.path, hint=f"It has {count} lines.")
+        raise NotFound(
+            f"has no line {span}", path=version.path, hint=f"It has {count} line{'' if count == 1 else 's'}."
+        )
     return range(first, last + 1)
 
 
