@@ -70,6 +70,11 @@ def test_links_lead_somewhere(path: Path) -> None:
                 assert anchor in [re.sub(r"[^\w -]", "", text).lower().replace(" ", "-") for text in headings], target
 
 
+def test_the_table_of_the_readme_names_every_command() -> None:
+    readme = (TOP / "README.md").read_text(encoding="utf-8")
+    assert [word for word in cli.list_commands(click.Context(cli)) if f"`bonsai {word}`" not in readme] == []
+
+
 def test_every_page_of_docs_is_linked_from_the_readme() -> None:
     readme = (TOP / "README.md").read_text(encoding="utf-8")
     for page in TOP.glob("docs/*.md"):

@@ -83,7 +83,7 @@ SECTIONS = {
     "Put away, forget": "reflect",
     "Several devices": "sync",
     "Conversations": "turn",
-    "Agents": "mcp",
+    "Agents": "connect",
     "The daemon, the shell": "watch",
 }
 HIDDEN = {
