@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import Annotated, Any, ClassVar
 
 from mcp.types import CallToolResult, TextContent
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from bonsai.conversation.prompt import RULE, safe
 
@@ -13,7 +13,13 @@ CUT = "… cut here: ask for less at once."
 COMMIT = "the commit of this change, null where nothing changed"
 
 
-class Answer(BaseModel):
+class Part(BaseModel):
+    """A part of an answer. It is built when it is first asked for, once, so that the server starts fast."""
+
+    model_config = ConfigDict(defer_build=True)
+
+
+class Answer(Part):
     """An answer with a list that may be cut."""
 
     items: ClassVar[str] = ""  # the field that is cut
@@ -31,7 +37,7 @@ class Answer(BaseModel):
         )
 
 
-class Passage(BaseModel):
+class Passage(Part):
     """A passage that answers."""
 
     path: str
@@ -97,7 +103,7 @@ class Paths(Answer):
     commit: str | None = Field(description=COMMIT)
 
 
-class Run(BaseModel):
+class Run(Part):
     """One commit of the memory."""
 
     run: str
@@ -116,7 +122,7 @@ class History(Answer):
     runs: list[Run]
 
 
-class Line(BaseModel):
+class Line(Part):
     """One line and how it came to be."""
 
     path: str
@@ -147,7 +153,7 @@ class Undone(Answer):
     commit: str | None = Field(description=COMMIT)
 
 
-class Trouble(BaseModel):
+class Trouble(Part):
     """Something that is not as it should be."""
 
     code: str
@@ -170,7 +176,7 @@ class Status(Answer):
     problems: list[Trouble]
 
 
-class Asked(BaseModel):
+class Asked(Part):
     """A note or a domain that needs a decision: give it back with `decision` set."""
 
     file: str
@@ -189,7 +195,7 @@ class Reflection(Answer):
     candidates: list[Asked]
 
 
-class Decided(BaseModel):
+class Decided(Part):
     """A decision that was carried out, or was refused for a reason."""
 
     file: str
