@@ -2,9 +2,7 @@
 
 import random
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from pathlib import Path
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from bonsai.adapters.files import ensure_private
@@ -110,17 +108,8 @@ class Devices(Place):
         own = git_trust.helpers(far.run)
         return GitRemote(self.root, own if git_trust.fingerprint(own, far.layout) in known else ())
 
-    @contextmanager
-    def _writing(self, usable: bool = True, actor: str = "") -> Iterator[Run]:
-        """See Place. A clone brings no config, so the first run that writes names the merge drivers in it."""
-        with super()._writing(usable, actor) as run:
-            with suppress(OSError):  # a worktree, or a folder in a larger repository: `init` and `sync` look there
-                if "bonsai merge-driver" not in Path(self.root, ".git", "config").read_text("utf-8", "replace"):
-                    self._name_drivers()
-            yield run
-
     def _name_drivers(self) -> None:
-        """Let a plain `git pull` here merge notes as `sync` does."""
+        """Let a plain `git pull` here merge notes as `sync` does. `init` and `sync` do it, no commit."""
         from bonsai.adapters import git_drivers
         from bonsai.adapters.git_join import Histories
 

@@ -14,7 +14,7 @@ from bonsai.checks import Checks
 from bonsai.connecting import Connecting
 from bonsai.devices import Devices
 from bonsai.editing import Editing
-from bonsai.errors import BadData, IoFailed, NotFound, Refused, Usage
+from bonsai.errors import BadData, Busy, IoFailed, NotFound, Refused, Usage
 from bonsai.finding import Finding, Mode
 from bonsai.forgetting import Forgetting
 from bonsai.notes import ages, layout, review, taxonomy
@@ -127,10 +127,11 @@ class Workspace(Tiers, Finding, Forgetting, Checks, Devices, Caring, Editing, Co
         report = self._run(plan, actor=actor)
         with suppress(IoFailed):  # it is done, and must not be told as failed
             report.boot_tokens = Tokens(report.boot_tokens.before, status.boot_tokens(self._boot()))
-        old = self.adopt()
-        report.created += [Created(path, "", 0) for path in old.created]
-        report.skipped += old.skipped
-        report.commit = report.commit or old.commit
+        with suppress(IoFailed, Busy):  # a run of its own, which the next migrate makes up for
+            old = self.adopt()
+            report.created += [Created(path, "", 0) for path in old.created]
+            report.skipped += old.skipped
+            report.commit = report.commit or old.commit
         return report
 
     def _boot(self) -> bytes:

@@ -3,6 +3,7 @@
 import os
 from contextlib import suppress
 
+from bonsai.adapters.git_locks import Locks, tidied
 from bonsai.adapters.git_repo import Layout
 from bonsai.adapters.git_run import GitRun
 from bonsai.adapters.git_trust import DRIVERS
@@ -29,8 +30,9 @@ def install(run: GitRun, layout: Layout) -> bool:
     if _is_named(layout) and not _missing(layout):
         return False
     with suppress(BonsaiError, OSError):
-        for key, value in DRIVERS.items():
-            run.ok("config", "--local", "--replace-all", "--", key, value)
+        with tidied(run, lambda: Locks(layout, "HEAD")):  # a git that is killed here would leave config.lock
+            for key, value in DRIVERS.items():
+                run.ok("config", "--local", "--replace-all", "--", key, value)
         _add(layout)
         return True
     return False

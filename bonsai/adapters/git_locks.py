@@ -14,7 +14,7 @@ from bonsai.errors import BonsaiError, Busy
 
 _SLACK = 2.0  # seconds: file systems round times
 _PATIENCE = 10.0  # seconds: how long a git that outlived a killed run of ours may still take
-_WRITERS = {b"fast-import", b"update-index", b"update-ref", b"commit-tree"}
+_WRITERS = {b"fast-import", b"update-index", b"update-ref", b"commit-tree", b"config"}
 _UNSEEN = 15 * 60.0  # seconds: where processes cannot be listed, a younger lock may be in use
 
 
@@ -28,7 +28,9 @@ class Locks:
         """Absolute paths of the lock files that stand there."""
         layout = self._layout
         names = [os.path.join(layout.git_dir, name) for name in ("index.lock", "HEAD.lock")]
-        names += [os.path.join(layout.common_dir, name) for name in (f"{self._ref}.lock", "packed-refs.lock")]
+        names += [
+            os.path.join(layout.common_dir, name) for name in (f"{self._ref}.lock", "packed-refs.lock", "config.lock")
+        ]
         names += _glob(layout.common_dir, f"{PRIVATE}*.lock")
         return [name for name in names if os.path.lexists(name)]
 

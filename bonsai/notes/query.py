@@ -73,7 +73,7 @@ def parse(text: str) -> Query:
     for word in (term for token in _tokens(text) for term in _terms(token)):
         if len(word) > 1 or not _WIDE.match(word) or word in alone:  # pairs say more than their characters
             found.setdefault(_stem(word), word)
-    rare = {term: word for term, word in found.items() if term not in GLUE}
+    rare = {term: word for term, word in found.items() if term not in GLUE and term not in ("not", "nor")}
     terms = dict(islice((rare or found).items(), MAX_TERMS))
     lower = text.lower()
     kinds = frozenset(kind for kind, pattern in _KINDS.items() if pattern.search(lower))

@@ -418,6 +418,7 @@ def test_while_git_is_in_the_middle_of_something_it_waits(space: Path, block: Ca
             assert block is other_bonsai or "git-blocked" in codes(space)
             assert [line for line in watch.talk if "paused" in line] == watch.talk[1:2]
         until(lambda: not (behind(space) or watch.state()["paused"]), 15, watch.said)
+        until(lambda: watch.talk[2:], 5, watch.said)  # daemon.json is written before the line is
         assert watch.talk[2:] == ["going on"]
         assert watch.end() == 0
     assert not sound(space)

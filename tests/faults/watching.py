@@ -17,7 +17,7 @@ from typing import Any
 import harness
 
 BONSAI = [sys.executable, "-P", "-m", "bonsai"]
-HELPERS = re.compile(r"4913$|~$|\.bak$|\.tmp|\.sw[a-z]$|(^|/)\.(?!gitignore$)|(^|/)#|\.part$")
+HELPERS = re.compile(r"4913$|~$|\.bak$|\.tmp|\.sw[a-z]$|(^|/)\.(?!git(?:ignore|attributes)$)|(^|/)#|\.part$")
 PROMISE = 5.0  # seconds from a save to its commit
 
 

@@ -560,6 +560,7 @@ def on_path(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_git_pull_merges_as_sync_does(pair: Pair, on_path: None) -> None:
+    pair.b.ws.sync()  # names the drivers in this clone
     edit(pair.a, PRICING, "895", "995")
     edit(pair.a, INBOX, "Line 3 ", "Third line ")
     pair.a.write("memory/domains/x/a.md", "# A\n")
@@ -580,6 +581,7 @@ def test_git_pull_merges_as_sync_does(pair: Pair, on_path: None) -> None:
 
 
 def test_git_without_bonsai_falls_back_to_its_own_merge(pair: Pair) -> None:
+    pair.b.ws.sync()  # names the drivers in this clone
     edit(pair.a, PRICING, "895", "995")
     pair.a.ws.sync()
     edit(pair.b, PRICING, "895", "1095")
@@ -590,12 +592,19 @@ def test_git_without_bonsai_falls_back_to_its_own_merge(pair: Pair) -> None:
     assert b"<<<<<<<" in pair.b.read(PRICING), "both versions are there, as git shows them"
 
 
+def test_no_commit_touches_the_config(pair: Pair) -> None:
+    before = (pair.b.root / ".git/config").read_bytes()
+    edit(pair.b, PRICING, "895", "1095")
+    pair.b.ws.commit()
+    assert (pair.b.root / ".git/config").read_bytes() == before
+
+
 def test_the_drivers_are_named_once(pair: Pair) -> None:
     assert "merge=bonsai" in pair.a.read("memory/.gitattributes").decode()
     for box in (pair.a, pair.b):
-        box.ws.commit()
+        box.ws.sync()
         box.write("memory/dates.md", "# Dates\n")
-        box.ws.commit()
+        box.ws.sync()
         assert "bonsai merge-driver" in box.git("config", "--local", "merge.bonsai.driver")
         assert (box.root / ".git/info/attributes").read_text().count("merge=bonsai") == 1
     first = (pair.a.root / ".git/config").read_bytes()
