@@ -1,5 +1,6 @@
 """The generated block in MEMORY.md: its only author. What stands outside the block is the person's, byte for byte."""
 
+import heapq
 import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
@@ -103,9 +104,10 @@ def header_tokens(agent_memory: str = "memory", first: str = "") -> int:
 
 def read_first(paths: Iterable[str]) -> str:
     """Words that name the feedback, whatever else has no room: it must not be overlooked. "" where there is none."""
-    names = [layout.printable(path)[:MAX_NAMED] for path in sorted(paths, key=lambda path: (path.count("/"), path))]
-    more = f" and {len(names) - NAMED} more of type feedback" if len(names) > NAMED else ""
-    return ", ".join(names[:NAMED]) + more
+    every = list(paths)
+    first = heapq.nsmallest(NAMED, every, key=lambda path: (path.count("/"), path))  # of thousands, at every edit
+    more = f" and {len(every) - NAMED} more of type feedback" if len(every) > NAMED else ""
+    return ", ".join(layout.printable(path)[:MAX_NAMED] for path in first) + more
 
 
 def _header(memory: str, backup: bool, now_iso: str, first: str) -> str:

@@ -206,7 +206,7 @@ def short(path: str) -> str:
 
 def printable(text: str) -> str:
     """Text without control characters and broken surrogates."""
-    return "".join(char if char.isprintable() else "?" for char in text)
+    return text if text.isprintable() else "".join(char if char.isprintable() else "?" for char in text)
 
 
 def listed(paths: Sequence[str], most: int = 3) -> str:

@@ -223,7 +223,7 @@ def _hot(view: View, found: Shape, settings: Settings, now_iso: str, budget: int
 
     Those of single users of a service are for their own conversations alone.
     """
-    rules, now = Rules.of(settings), lifecycle.moment(now_iso)
+    rules, now, users = Rules.of(settings), lifecycle.moment(now_iso), f"{layout.users(found.tree)}/"
     ranked = []
     for path, row in found.facts.items():  # a hot loop: nearly all are worth too little at any age
         summary = row.summary
@@ -231,7 +231,7 @@ def _hot(view: View, found: Shape, settings: Settings, now_iso: str, budget: int
         if summary is None or weight is None or (weight < rules.hot and path not in view.accesses):
             continue
         accesses = view.accesses.get(path, 0)
-        if path in found.private or layout.is_of_user(path) or now is None:
+        if path in found.private or path.startswith(users) or now is None:
             continue
         if score(weight, 0, accesses, rules) < rules.hot:  # no age makes it hot: no date to be read
             continue
