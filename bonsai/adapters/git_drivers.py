@@ -30,7 +30,7 @@ def install(run: GitRun, layout: Layout) -> bool:
     if _is_named(layout) and not _missing(layout):
         return False
     with suppress(BonsaiError, OSError):
-        with tidied(run, lambda: Locks(layout, "HEAD")):  # a git that is killed here would leave config.lock
+        with tidied(run, lambda: Locks(layout, "HEAD", ("config.lock",))):  # as a git that is killed leaves it
             for key, value in DRIVERS.items():
                 run.ok("config", "--local", "--replace-all", "--", key, value)
         _add(layout)
