@@ -49,7 +49,7 @@ class Devices(Place):
                     run.save()
                 raise
             with self._writing() as run:
-                self._name_drivers()
+                self._name_drivers(run)
                 encounter = Encounter(far, run, theirs, report, all_deletions=all_deletions)
                 encounter.require_forgotten()
                 encounter.settle()
@@ -108,20 +108,23 @@ class Devices(Place):
         own = git_trust.helpers(far.run)
         return GitRemote(self.root, own if git_trust.fingerprint(own, far.layout) in known else ())
 
-    def _name_drivers(self) -> None:
+    def _name_drivers(self, run: Run) -> None:
         """Let a plain `git pull` here merge notes as `sync` does. `init` and `sync` do it, no commit."""
         from bonsai.adapters import git_drivers
         from bonsai.adapters.git_join import Histories
 
-        with suppress(BonsaiError):
-            here = Histories(self.root)
-            git_drivers.install(here.run, here.layout)
+        here = Histories(self.root)
+        if git_drivers.is_installed(here.layout):
+            return
+        run.note_intent("drivers")  # a kill here leaves git's config.lock, which the next run takes away
+        git_drivers.install(here.run, here.layout)
+        self._outside.journal.done()
 
     def _write_attributes(self, run: Run) -> None:
         """Have memory/.gitattributes name the merge drivers for the notes, beside what a person wrote there."""
         from bonsai.adapters import git_drivers
 
-        self._name_drivers()
+        self._name_drivers(run)
         old = None
         with suppress(NotFound):
             old = self._store.read(git_drivers.ATTRIBUTES)

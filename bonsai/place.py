@@ -250,6 +250,7 @@ class Place:
 
     def trim(self) -> None:
         """Give the memory that a look at everything took back to the system."""
+        self._cache.trim()
         heap.trim()
 
     def say(self, state: Mapping[str, Any] | None) -> None:

@@ -121,7 +121,9 @@ class Snapshot:
 class Cache(Protocol):
     """Derived state of the tree: deletable at any time; damage is set aside and said once."""
 
-    rebuilt: str  # why the cache was thrown away on opening, "" where it was not
+    @property
+    def rebuilt(self) -> str:
+        """Why the cache was thrown away on opening, "" where it was not."""
 
     def load(self) -> Snapshot:
         """Everything; the same object again as long as nobody else wrote. Do not change it: use `save`."""

@@ -75,6 +75,10 @@ class Run(Commits):
         """Look again at what we changed ourselves."""
         self._look.again(self.view, paths)
 
+    def note_intent(self, op: str) -> None:
+        """Have the journal say that a git of ours is at work which touches no file of the memory."""
+        self.out.journal.begin(self._intent(op, []))
+
     def save(self) -> None:
         """Keep what was learnt in the cache."""
         self._look.save(self.view)

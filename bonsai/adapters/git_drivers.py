@@ -21,21 +21,21 @@ LINES = (
 _BOOT = "MEMORY*.md merge=bonsai"
 
 
-def install(run: GitRun, layout: Layout) -> bool:
-    """Name the drivers in the repository's own config, and the boot files in info/attributes; says if it did.
+def is_installed(layout: Layout) -> bool:
+    """Whether the drivers are named where `install` names them."""
+    return _is_named(layout) and not _missing(layout)
+
+
+def install(run: GitRun, layout: Layout) -> None:
+    """Name the drivers in the repository's own config, and the boot files in info/attributes.
 
     The boot files stand outside memory/, where a .gitattributes would be the person's. What cannot be written (a
     config that is locked) is left for the next time: git falls back to its own merge.
     """
-    if _is_named(layout) and not _missing(layout):
-        return False
-    with suppress(BonsaiError, OSError):
-        with tidied(run, lambda: Locks(layout, "HEAD", ("config.lock",))):  # as a git that is killed leaves it
-            for key, value in DRIVERS.items():
-                run.ok("config", "--local", "--replace-all", "--", key, value)
+    with suppress(BonsaiError, OSError), tidied(run, lambda: Locks(layout, "HEAD")):
+        for key, value in DRIVERS.items():
+            run.ok("config", "--local", "--replace-all", "--", key, value)
         _add(layout)
-        return True
-    return False
 
 
 def attributes(old: bytes | None) -> bytes:

@@ -21,15 +21,14 @@ _UNSEEN = 15 * 60.0  # seconds: where processes cannot be listed, a younger lock
 class Locks:
     """The locks of one worktree on one branch."""
 
-    def __init__(self, layout: Layout, ref: str, also: tuple[str, ...] = ()) -> None:
-        """`also`: further locks that may be ours, in the folder that all worktrees share."""
-        self._layout, self._ref, self._also = layout, ref, also
+    def __init__(self, layout: Layout, ref: str) -> None:
+        self._layout, self._ref = layout, ref
 
     def held(self) -> list[str]:
         """Absolute paths of the lock files that stand there."""
         layout = self._layout
         names = [os.path.join(layout.git_dir, name) for name in ("index.lock", "HEAD.lock")]
-        shared = (f"{self._ref}.lock", "packed-refs.lock", *self._also)
+        shared = (f"{self._ref}.lock", "packed-refs.lock", "config.lock")
         names += [os.path.join(layout.common_dir, name) for name in shared]
         names += _glob(layout.common_dir, f"{PRIVATE}*.lock")
         return [name for name in names if os.path.lexists(name)]

@@ -130,7 +130,7 @@ class Postgres:
 
         with self._lock:
             if self._pool is None or self._pid != os.getpid():  # a forked child must not use its parent's connections
-                log = logging.getLogger("psycopg.pool")
+                log = logging.getLogger("psycopg")  # and all below: what a lost connection means is told by our errors
                 if not log.handlers:  # what goes wrong is said once, by us, and not on stderr for each attempt
                     log.addHandler(logging.NullHandler())
                 self._pool = ConnectionPool(

@@ -9,7 +9,7 @@ import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 
-CACHED = 65536  # KiB of the file that stay in memory, as far as they are used
+CACHED = 65536  # KiB
 PATIENCE = 1.0  # seconds to wait for another process's transaction
 #: The file may be sound, but cannot be used now: locked, read-only, no rights, disk full or failing.
 NOT_NOW = {
@@ -39,11 +39,12 @@ class DerivedFile:
         schema: number of the tables' form; a file with another one is set aside.
         tables: the statements that make them.
         bound: whether a file that was made elsewhere is set aside: somebody's repository may bring one with it.
+        cached: KiB of the file that stay in memory, as far as they are used.
     """
 
-    def __init__(self, path: str, schema: int, tables: Sequence[str], bound: bool = True) -> None:
+    def __init__(self, path: str, schema: int, tables: Sequence[str], bound: bool = True, cached: int = CACHED) -> None:
         self.path, self.rebuilt = path, ""
-        self._schema, self._tables, self._bound = schema, tables, bound
+        self._schema, self._tables, self._bound, self._cached = schema, tables, bound, cached
         self.opened = 0  # how often: more than once where somebody deleted the file
         self._db: sqlite3.Connection | None = None
         self._inode = (0, 0)
@@ -106,7 +107,7 @@ class DerivedFile:
         db = sqlite3.connect(self.path, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
         try:
             db.execute("PRAGMA synchronous=NORMAL")
-            db.execute(f"PRAGMA cache_size=-{CACHED}")
+            db.execute(f"PRAGMA cache_size=-{self._cached}")
             if number(db, "user_version") != self._schema:
                 made = self._make(db)
                 self.rebuilt = "it was empty" if made and emptied else self.rebuilt

@@ -247,7 +247,7 @@ def test_a_flipped_byte_anywhere_is_found_or_harmless(path: Path) -> None:
 def test_a_locked_file_is_left_alone_and_the_run_goes_on_from_memory(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("bonsai.adapters.sqlite_cache._PATIENCE", 0.01)
+    monkeypatch.setattr("bonsai.adapters.sqlite_file.PATIENCE", 0.01)
     filled(path)
     other = sqlite3.connect(path, isolation_level=None)
     other.execute("PRAGMA locking_mode=EXCLUSIVE")
@@ -264,7 +264,7 @@ def test_a_locked_file_is_left_alone_and_the_run_goes_on_from_memory(
 
 def test_what_could_not_be_saved_is_saved_with_the_next(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Else the file would hold the new HEAD beside the rows of the old one."""
-    monkeypatch.setattr("bonsai.adapters.sqlite_cache._PATIENCE", 0.01)
+    monkeypatch.setattr("bonsai.adapters.sqlite_file.PATIENCE", 0.01)
     filled(path)
     cache = reread(path)
     other = sqlite3.connect(path, isolation_level=None)
@@ -307,9 +307,9 @@ def test_a_file_that_may_not_be_written_serves_what_it_can(path: Path, tmp_path:
 def test_a_full_disk_is_no_reason_to_stop(path: Path) -> None:
     filled(path)
     cache = reread(path)
-    assert cache._db is not None
-    pages = cache._db.execute("PRAGMA page_count").fetchone()[0]
-    cache._db.execute(f"PRAGMA max_page_count={pages}")
+    with cache._file.using() as db:
+        pages = db.execute("PRAGMA page_count").fetchone()[0]
+        db.execute(f"PRAGMA max_page_count={pages}")
     many = [Row(f"memory/{number}.md", blob="x" * 40) for number in range(2000)]
     cache.save(many)
     assert len(cache.load().rows) == 2000 + len(ROWS)

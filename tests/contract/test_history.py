@@ -921,7 +921,7 @@ def test_merge(tmp_path: Path, base: bytes, ours: bytes, theirs: bytes, result: 
 # --- leftovers of killed processes ------------------------------------------------------------------------------------
 
 
-LOCKS = ["index.lock", "HEAD.lock", "refs/heads/main.lock", "packed-refs.lock"]
+LOCKS = ["index.lock", "HEAD.lock", "refs/heads/main.lock", "packed-refs.lock", "config.lock"]
 DEBRIS = ["fast_import_crash_1", "objects/aa/tmp_obj_x", "objects/pack/tmp_pack_x", "refs/bonsai/unsigned-x"]
 
 
@@ -936,13 +936,13 @@ def plant(root: Path, names: list[str], age: float) -> None:
 def test_leftovers_of_our_run_go_and_older_ones_stay(tmp_path: Path) -> None:
     root = own(tmp_path)
     history = GitHistory(str(root))
-    plant(root, [*LOCKS, *DEBRIS, "config.lock"], age=100)
+    plant(root, [*LOCKS, *DEBRIS, "shallow.lock"], age=100)
     assert sorted(history.locks()) == sorted(str(root / ".git" / name) for name in LOCKS)
     assert history.remove_stale_locks(time.time() - 50) == []
-    assert len(history.locks()) == 4
+    assert len(history.locks()) == len(LOCKS)
     removed = history.remove_stale_locks(time.time() - 150)
     assert sorted(removed) == sorted(str(root / ".git" / name) for name in [*LOCKS, *DEBRIS])
-    assert history.locks() == [] and (root / ".git/config.lock").exists()
+    assert history.locks() == [] and (root / ".git/shallow.lock").exists()
     assert history.state() == (True, None, "", False)
 
 
@@ -951,7 +951,7 @@ def test_locks_of_others_go_only_when_asked(tmp_path: Path) -> None:
     history = GitHistory(str(root))
     plant(root, LOCKS, age=100)
     assert history.remove_stale_locks(time.time(), foreign_older_than=900) == []
-    assert len(history.remove_stale_locks(time.time(), foreign_older_than=60)) == 4
+    assert len(history.remove_stale_locks(time.time(), foreign_older_than=60)) == len(LOCKS)
 
 
 def test_a_git_that_lives_keeps_its_lock(tmp_path: Path) -> None:
@@ -966,7 +966,7 @@ def test_a_git_that_lives_keeps_its_lock(tmp_path: Path) -> None:
         other.stdout.readline()  # type: ignore[union-attr]
         assert history.remove_stale_locks(time.time() - 60, foreign_older_than=0) == []
         other.communicate()
-    assert len(history.remove_stale_locks(time.time() - 60)) == 4
+    assert len(history.remove_stale_locks(time.time() - 60)) == len(LOCKS)
 
 
 def test_the_locks_of_a_worktree_are_in_its_own_folder(tmp_path: Path) -> None:

@@ -48,13 +48,11 @@ def started(where: dict[str, str], writer: int, **order: Any) -> subprocess.Pope
 
 
 def ended(processes: list[subprocess.Popen[bytes]]) -> list[dict[str, Any]]:
-    found = []
-    for process in processes:
-        out, err = process.communicate(timeout=500)
+    said = [process.communicate(timeout=500) for process in processes]  # all of them, also where one is wrong
+    for process, (_, err) in zip(processes, said, strict=True):
         assert process.returncode == 0, err.decode()
         assert err == b""
-        found.append(json.loads(out))
-    return found
+    return [json.loads(out) for out, _ in said]
 
 
 def need_whole(talk: Conversation, threads: int, writers: int, turns: int) -> None:
