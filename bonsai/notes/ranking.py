@@ -1,10 +1,10 @@
 """Which of the passages that the index found answer a query best, and why.
 
-The score is a weighted sum of signals (`notes/signals`). The weights were fitted by `scripts/fit-ranking`, which prints
-them; docs/ranking.md says on what, and what each idea was worth on conversations that the fit had not seen.
+The score is a weighted sum of signals (`notes/signals`). docs/ranking.md says how the weights were fitted, on what, and
+what each idea was worth on conversations that the fit had not seen; `scripts/fit-ranking` fits them anew.
 """
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Sequence
 from math import exp
 from typing import NamedTuple
 
@@ -73,11 +73,6 @@ def rank(query: Query, candidates: Sequence[Candidate], statistics: Statistics) 
     scored = sorted(((_score(line), line) for line in chosen), key=_order)
     scored += [(_below(scored, others[0], line), line) for line in others]
     return _answers(scene, scored)
-
-
-def expand(query: Query, ranked: Sequence[Ranked], statistics: Callable[[Collection[str]], Statistics]) -> Query | None:
-    """What else to look for after a first round: nothing, as terms of the first hits found nothing more (docs)."""
-    return None
 
 
 def _score(line: Line) -> float:

@@ -83,14 +83,7 @@ def find(query: str, sight: Passages, limit: int, scope: Scope) -> list[Ranked]:
         statistics = sight.statistics(wanted.terms)
         width = ranking.WIDTH if statistics.passages < LARGE else ranking.WIDTH // 3
         found = sight.search(wanted.search, width, ranking.BESIDE, keep)
-        ranked = ranking.rank(wanted, found, statistics)
-        wider = ranking.expand(wanted, ranked, sight.statistics)
-        if wider is not None:
-            seen = {(item.about.path, item.number) for item in found}
-            more = sight.search(wider.search, width, ranking.BESIDE, keep)
-            found += [item for item in more if (item.about.path, item.number) not in seen]
-            ranked = ranking.rank(wider, found, sight.statistics(wider.terms))
-    return ranked[:limit]
+    return ranking.rank(wanted, found, statistics)[:limit]
 
 
 def gone(ranked: Sequence[Ranked], read: Callable[[str], bytes | None]) -> list[str]:

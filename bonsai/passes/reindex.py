@@ -24,6 +24,14 @@ NOT_COMMITTED = "(not in git)"  # instead of the first line of a note that may n
 Read = Callable[[str], bytes | None]
 
 
+class Fact(NamedTuple):
+    """What a note with an importance says of itself, for the boot file."""
+
+    importance: float
+    since: float | None  # Unix seconds of its date, None for none
+    lead: str
+
+
 @dataclass(slots=True)
 class Shape:
     """The live notes of one tree by their place."""
@@ -35,17 +43,24 @@ class Shape:
     also: set[str] = field(default_factory=set)  # notes outside the domains
     unnamed: set[str] = field(default_factory=set)  # of those the ones that no boot file may name
     feedback: set[str] = field(default_factory=set)  # feedback.md and every note of that type
-    facts: dict[str, Row] = field(default_factory=dict)  # those that may be hot
+    facts: dict[str, Fact] = field(default_factory=dict)  # those that may be hot
+    _listed: dict[str, list[tuple[str, Summary]]] = field(default_factory=dict)  # of this rendering
+    _first: str | None = None
 
     def put(self, path: str, row: Row | None) -> None:
         """Let a note stand (`row`) or no longer stand (None) in its place."""
         domains = f"{self.tree.domains}/"
-        if row is not None and row.summary and row.summary.importance is not None:
-            self.facts[path] = row
-        else:
+        summary = row.summary if row is not None else None
+        if summary is None or summary.importance is None or layout.is_of_user(path):
             self.facts.pop(path, None)
+        else:
+            since = lifecycle.moment(summary.dated)
+            self.facts[path] = Fact(summary.importance, since.timestamp() if since else None, summary.lead)
         of_feedback = row is not None and (path == self.tree.at("feedback.md") or _type(row) == "feedback")
-        (self.feedback.add if of_feedback and not layout.is_of_user(path) else self.feedback.discard)(path)
+        of_feedback = of_feedback and not layout.is_of_user(path)
+        if of_feedback is not (path in self.feedback):
+            (self.feedback.add if of_feedback else self.feedback.discard)(path)
+            self._first = None
         domain = layout.folder_of(path[len(domains) :]) if path.startswith(domains) else ""
         if domain:
             notes = self.folders.setdefault(domain, {})
@@ -77,12 +92,24 @@ class Shape:
         """The notes outside the domains, as the root index names them."""
         return sorted(path[len(self.tree.memory) + 1 :].removesuffix(".md") for path in self.also - self.unnamed)
 
+    def begin(self, private: set[str]) -> None:
+        """Another rendering: what is private may differ, and notes may."""
+        self.private, self._listed = private, {}
+
+    @property
+    def first(self) -> str:
+        """Words for the feedback, which is to be read first; kept, since a tree may hold thousands."""
+        if self._first is None:
+            self._first = boot.read_first(self.feedback)
+        return self._first
+
     def listed(self, domain: str) -> list[tuple[str, Summary]]:
         """The notes right in a domain, by file name."""
-        rows = self.folders.get(domain, {})
-        return [
-            (layout.name_of(path), self._told(path, row.summary)) for path, row in sorted(rows.items()) if row.summary
-        ]
+        if domain not in self._listed:
+            rows = sorted(self.folders.get(domain, {}).items())
+            told = [(layout.name_of(path), self._told(path, row.summary)) for path, row in rows if row.summary]
+            self._listed[domain] = told
+        return self._listed[domain]
 
     def _told(self, path: str, summary: Summary) -> Summary:
         """What an index may say of a note."""
@@ -142,7 +169,7 @@ def shape(view: View, tree: Tree) -> Shape:
             live = live and layout.kind_of(path) is Kind.NOTE and not layout.is_archived(path)
             found.put(path, now if live else None)
     view.memo[f"touched:{tree.agent}"] = set()
-    found.private = view.private
+    found.begin(view.private)
     return found
 
 
@@ -195,7 +222,7 @@ def render(
     for path in _without_notes(view, tree, every):
         out[path] = None
     top = [stats[domain] for domain in found.domains]
-    first = boot.read_first(found.feedback)
+    first = found.first
     budget = int(settings["index", "block_tokens"]) - boot.header_tokens(tree.memory, first)
     hot = _hot(view, found, settings, now_iso, int(budget * HOT_SHARE))
     budget -= count_tokens(hot) + 1
@@ -223,22 +250,16 @@ def _hot(view: View, found: Shape, settings: Settings, now_iso: str, budget: int
 
     Those of single users of a service are for their own conversations alone.
     """
-    rules, now, users = Rules.of(settings), lifecycle.moment(now_iso), f"{layout.users(found.tree)}/"
+    rules, now = Rules.of(settings), lifecycle.moment(now_iso)
+    today = now.timestamp() if now else 0.0
     ranked = []
-    for path, row in found.facts.items():  # a hot loop: nearly all are worth too little at any age
-        summary = row.summary
-        weight = summary.importance if summary else None
-        if summary is None or weight is None or (weight < rules.hot and path not in view.accesses):
+    for path, (weight, since, lead) in found.facts.items():  # a hot loop: nearly all are worth too little at any age
+        if (weight < rules.hot and path not in view.accesses) or path in found.private or now is None:
             continue
-        accesses = view.accesses.get(path, 0)
-        if path in found.private or path.startswith(users) or now is None:
-            continue
-        if score(weight, 0, accesses, rules) < rules.hot:  # no age makes it hot: no date to be read
-            continue
-        since = lifecycle.moment(summary.dated)
-        value = score(weight, (now - since).total_seconds() / DAY if since else 0, accesses, rules)
+        age = (today - since) / DAY if since is not None else 0.0
+        value = score(weight, age, view.accesses.get(path, 0), rules)
         if value >= rules.hot:
-            ranked.append((-value, path, summary.lead))
+            ranked.append((-value, path, lead))
     text = ""
     for _, _, lead in sorted(ranked):
         line = f"- {lead if len(lead) <= HOT_LINE else f'{lead[: HOT_LINE - 1].rstrip()}…'}\n"
