@@ -291,7 +291,7 @@ def _text(blocks: list[str], left_out: int) -> str:
     return "\n\n".join(filter(None, [*blocks, more])) + "\n"
 
 
-@lru_cache(maxsize=4_000)
+@lru_cache(maxsize=3_000)
 def _line(text: str, limit: int) -> str:
     """Text of a note as one harmless line of at most `limit` characters; kept, since an edit changes one of many."""
     plain = clean(text, limit)

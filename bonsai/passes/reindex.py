@@ -92,9 +92,9 @@ class Shape:
         """The notes outside the domains, as the root index names them."""
         return sorted(path[len(self.tree.memory) + 1 :].removesuffix(".md") for path in self.also - self.unnamed)
 
-    def begin(self, private: set[str]) -> None:
-        """Another rendering: what is private may differ, and notes may."""
-        self.private, self._listed = private, {}
+    def drop_lists(self) -> None:
+        """Before a rendering, since notes may differ from the last one; and behind it, since they are long."""
+        self._listed.clear()
 
     @property
     def first(self) -> str:
@@ -169,7 +169,8 @@ def shape(view: View, tree: Tree) -> Shape:
             live = live and layout.kind_of(path) is Kind.NOTE and not layout.is_archived(path)
             found.put(path, now if live else None)
     view.memo[f"touched:{tree.agent}"] = set()
-    found.begin(view.private)
+    found.private = view.private
+    found.drop_lists()
     return found
 
 
@@ -242,6 +243,7 @@ def render(
     if not tree.agent:
         ignore = f"{layout.MEMORY}/.gitignore"
         out[ignore] = _with_lines(read(ignore), rewrite)
+    found.drop_lists()
     return {path: data for path, data in out.items() if data != read(path)}
 
 
