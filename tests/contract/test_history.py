@@ -440,13 +440,13 @@ def test_a_signing_program_that_hangs_is_given_up(tmp_path: Path, home: Path) ->
     history = GitHistory(str(root))
     start = time.monotonic()
     sha = history.commit([FileChange(NOTE, b"x")], "m", "", Author(), NOW)
-    assert time.monotonic() - start < 5
+    assert time.monotonic() - start < 30
     assert history.head() == sha and "3 s" in history.unsigned
     for pid in (tmp_path / "pid").read_text().split():
         assert not alive(int(pid)), "the signing program lives on"
-    start = time.monotonic()
+    before = (tmp_path / "pid").read_text()
     history.commit([FileChange(NOTE, b"y")], "m", sha, Author(), NOW)
-    assert time.monotonic() - start < 2, "one wait is enough"
+    assert (tmp_path / "pid").read_text() == before, "one wait is enough"
     assert git(root, "for-each-ref", "refs/bonsai") == ""
 
 

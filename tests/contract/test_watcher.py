@@ -537,8 +537,8 @@ def test_events_that_the_kernel_dropped_are_said(watch: DiskWatcher, root: Path)
     if most > 50_000:
         pytest.skip(f"it takes more than {most:,} events to overflow the queue here")
     inotify = watch._source
-    with inotify._lock:  # the reader waits
-        for at in range(most // 3 + 100):  # each makes three events
+    with inotify._lock:  # the reader waits, with one buffer of some thousand events taken from the queue at most
+        for at in range(most * 2 // 3):  # each makes three events
             (root / f"memory/n{at}.md").write_text("n\n")
     assert lost(watch) == {"overflow"}
     edit_is_told(watch, root)
@@ -752,7 +752,7 @@ def test_waiting_costs_nothing(watch: DiskWatcher) -> None:
 
     before = spent()
     assert watch.wait(2) == (frozenset(), "")
-    assert spent() - before < 0.02
+    assert spent() - before < 0.2  # polling without a pause takes all of the two seconds
 
 
 def test_a_wait_on_a_watcher_that_is_not_started_or_stopped_only_waits(root: Path) -> None:
