@@ -12,6 +12,7 @@ from bonsai.notes import layout
 from bonsai.notes.change import PathTime, Plan, Row, Stat
 from bonsai.notes.draft import FILE, Draft
 from bonsai.notes.layout import Kind, Tree
+from bonsai.notes.names import names_of
 from bonsai.notes.summary import summarise
 from bonsai.notes.view import EVERYTHING, View, is_inside, touch
 from bonsai.passes import allow, pending, reindex
@@ -31,6 +32,7 @@ class Run(Commits):
         self._only: Sequence[str] | None = None
         self.kept_back: set[str] = set()  # pending, and may not be committed
         self.stamp = ""  # the time that indexes bear; "": that of the run
+        self._asked: dict[str, bool] = {}  # whether git ignores a path: a process each time it is asked
 
     # -- starting --------------------------------------------------------------------------------------
 
@@ -85,14 +87,14 @@ class Run(Commits):
 
     def draft(self) -> Draft:
         """A draft over the tree as it is."""
-        folded = {layout.fold(path) for path, row in self.view.rows.items() if row.stat is not None}
+        names = names_of(self.view.memo, self.view.rows)
         store, rows = self.out.store, self.view.rows
 
         def mode(path: str) -> int:
             row = rows.get(path)
             return row.head_mode or row.stat.mode if row and row.stat else FILE
 
-        return Draft(store.read, lambda path: layout.fold(path) in folded or store.exists(path), mode)
+        return Draft(store.read, lambda path: names.is_taken(path) or store.exists(path), mode)
 
     # -- indexes ---------------------------------------------------------------------------------------
 
@@ -169,7 +171,7 @@ class Run(Commits):
         new = [row.path for row in notes if not row.head]
         private = {row.path for row in notes if row.secrets and view.is_held(row)}
         if self.usable:
-            private |= (history.ignored(new) if new else set()) | history.filtered([row.path for row in notes])
+            private |= self._ignored(new) | history.filtered([row.path for row in notes])
         else:
             private |= known  # git cannot be asked what it ignores
         for path in private ^ known:
@@ -268,13 +270,19 @@ class Run(Commits):
     def _committable(self, indexes: list[str]) -> set[str]:
         """Without those of folders that git ignores: an index tells what stands in notes that git must not see."""
         new = [path for path in indexes if (row := self.view.rows.get(path)) and not row.head]
-        return set(indexes) - (self.out.history.ignored(new) if new else set())
+        return set(indexes) - self._ignored(new)
+
+    def _ignored(self, paths: Sequence[str]) -> set[str]:
+        if unknown := [path for path in paths if path not in self._asked]:
+            found = self.out.history.ignored(unknown)
+            self._asked |= {path: path in found for path in unknown}
+        return {path for path in paths if self._asked[path]}
 
     def _may_commit(self, plan: Plan) -> None:
         history = self.out.history
         notes = [path for path in plan.paths if layout.name_of(path) != layout.BACKUP]
         added = [put.path for put in plan.puts if put.old is None]
-        ignored = history.ignored(added)
+        ignored = self._ignored(added)
         backup = {path for path in ignored if layout.name_of(path) == layout.BACKUP}
         self.kept_back |= backup  # the original is in HEAD as MEMORY.md, so a copy that git ignores is no loss
         held = (self.kept_back | ignored) - backup | history.filtered(notes)

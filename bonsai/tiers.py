@@ -115,8 +115,9 @@ class Tiers(Gleaning):
             )
             sha = run.carry_out(plan)
             run.save()
+        changed = set(plan.paths)
         for report in reports:
-            report.commit = sha if report.path in plan.paths else None
+            report.commit = sha if report.path in changed else None
         synced = self._store_cold([report.path for report in reports]) if reports else False
         for report, (dated, flags) in zip(reports, known, strict=True):
             report.cold_synced = synced

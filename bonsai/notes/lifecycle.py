@@ -4,7 +4,7 @@ Every `now` is an aware datetime.
 """
 
 import re
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Container, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
@@ -112,12 +112,9 @@ def conflict_copy(path: str, existing: Container[str]) -> str | None:
     return None
 
 
-def case_clashes(paths: Iterable[str]) -> list[list[str]]:
-    """Groups of paths that are one and the same file on some disk (case, Unicode form), sorted."""
-    groups: dict[str, set[str]] = {}
-    for path in paths:
-        groups.setdefault(layout.fold(path), set()).add(path)
-    return sorted(sorted(group) for group in groups.values() if len(group) > 1)
+def is_named_like_a_copy(path: str) -> bool:
+    """Whether `conflict_copy` may find an original for this path, whatever stands beside it."""
+    return path.endswith(".md") and bool(_copied_stems(layout.name_of(path).removesuffix(".md")))
 
 
 def _days(span: timedelta) -> int:

@@ -5,9 +5,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 
 from bonsai.errors import BonsaiError, IoFailed, NotFound
-from bonsai.notes import layout, lifecycle, links, secrets
+from bonsai.notes import layout, secrets
 from bonsai.notes.change import Entry, PathTime, Row
 from bonsai.notes.layout import Kind
+from bonsai.notes.names import names_of
 from bonsai.notes.problem import Problem, problem
 from bonsai.notes.secrets import Secret
 from bonsai.notes.summary import summarise
@@ -253,39 +254,17 @@ class Look:
     def _name_problems(self, view: View, changed: bool) -> None:
         stored = self.recall("names")
         if not stored or changed:
-            found = list(name_problems(view.rows, self._store))
+            found = names_of(view.memo, view.rows).problems(self._exists)
             stored = json.dumps([asdict(item) for item in found])
             if stored != self.recall("names"):
                 self._meta["names"] = stored
         view.problems += [Problem(**item) for item in json.loads(stored)]
 
-
-def name_problems(rows: Mapping[str, Row], store: NoteStore) -> Iterable[Problem]:
-    """Clashing spellings, conflict copies and links that lead nowhere."""
-    paths = {path for path, row in rows.items() if row.stat is not None}
-    for group in lifecycle.case_clashes(paths):
-        others = ", ".join(group[1:])
-        yield problem("case-clash", group[0], f"differs only in case or Unicode form from {others}: rename one")
-    for path in sorted(paths):
-        original = lifecycle.conflict_copy(path, paths) if path.endswith(".md") else None
-        if original:
-            yield problem("conflict-copy", path, f"looks like a sync tool's copy of {original}: merge the two by hand")
-    known = links.known_names(paths, (row.summary for row in rows.values() if row.summary))
-    for path in sorted(paths):
-        summary = rows[path].summary
-        if summary is None or not summary.links or layout.is_archived(path):
-            continue
-        for target in links.broken(path, summary.links, paths, known):
-            place = links.resolve(path, target)
-            if place is None or not _exists(store, place):
-                yield problem("broken-link", path, f"links to {target}, which does not exist: correct the link")
-
-
-def _exists(store: NoteStore, path: str) -> bool:
-    try:
-        return store.exists(path)
-    except BonsaiError:
-        return False
+    def _exists(self, path: str) -> bool:
+        try:
+            return self._store.exists(path)
+        except BonsaiError:
+            return False
 
 
 def _second_spelling(path: str) -> Problem:

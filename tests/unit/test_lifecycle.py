@@ -10,7 +10,6 @@ from bonsai.notes import layout
 from bonsai.notes.lifecycle import (
     age_days,
     archived_at,
-    case_clashes,
     conflict_copy,
     grace,
     mass_deletion,
@@ -188,12 +187,6 @@ class TestConflictCopies:
     def test_a_copy_of_a_name_with_a_number(self) -> None:
         assert conflict_copy("m/chapter 2 (1).md", {"m/chapter 2.md"}) == "m/chapter 2.md"
         assert conflict_copy("m/chapter 2.md", {"m/chapter 1.md"}) is None
-
-
-def test_case_clashes_are_grouped() -> None:
-    paths = ["memory/b.md", "memory/B.md", "memory/caf\u00e9.md", "memory/cafe\u0301.md", "memory/c.md", "memory/b.md"]
-    assert case_clashes(paths) == [["memory/B.md", "memory/b.md"], ["memory/cafe\u0301.md", "memory/caf\u00e9.md"]]
-    assert case_clashes([]) == []
 
 
 @given(st.text(max_size=60))
