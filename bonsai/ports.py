@@ -42,8 +42,11 @@ class NoteStore(Protocol):
     def read_stat(self, path: str, limit: int = -1) -> tuple[bytes, Stat]:
         """The bytes together with the stat of exactly those bytes (taken from the open file, before and after)."""
 
-    def create(self, path: str, data: bytes, mode: int = 0o100644) -> None:
-        """Write a new file, durable; never lands on an existing one. Makes the folders on the way."""
+    def create(self, path: str, data: bytes, mode: int = 0o100644, settle: bool = True) -> None:
+        """Write a new file, never over another one, and the folders on the way; its name is durable once settled."""
+
+    def settle(self, folder: str) -> None:
+        """Make the names in a folder durable: once for many files that were made in it."""
 
     def replace(self, path: str, data: bytes, old: bytes) -> None:
         """Swap the bytes of a file, durable, keeping its mode; a save that a person made meanwhile wins (Busy)."""

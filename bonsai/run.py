@@ -242,8 +242,6 @@ class Run(Commits):
         else:
             self._may_join(plan)
         self._need_saved(plan)
-        # What is new comes first: a text that moves from one file to others is never in none of them.
-        plan = replace(plan, puts=tuple(sorted(plan.puts, key=lambda put: put.old is not None)))
         intent = {**self._intent(plan.op, plan.paths, plan), "onto": join.onto if join else ""}
         self.out.journal.begin(intent, durable=True)
         made: list[str] = []
@@ -324,16 +322,22 @@ class Run(Commits):
                 raise Busy("has bytes that are in no commit yet", path=path, hint=hint)
 
     def _apply(self, plan: Plan, made: list[str]) -> None:
+        """What is new comes first: a text that moves from one file to others is never in none of them."""
         store = self.out.store
+        new = [put for put in plan.puts if put.old is None]
+        folders = sorted({layout.folder_of(put.path) for put in new})
+        each = len(folders) == len(new)
+        for put in new:
+            made.append(put.path)
+            try:
+                store.create(put.path, put.data, put.mode, settle=each)
+            except CannotCreate:
+                made.pop()
+                raise
+        for folder in folders if not each else ():  # once, not for each of 10,000 notes; before anything old goes
+            store.settle(folder)
         for put in plan.puts:
-            if put.old is None:
-                made.append(put.path)
-                try:
-                    store.create(put.path, put.data, put.mode)
-                except CannotCreate:
-                    made.pop()
-                    raise
-            else:
+            if put.old is not None:
                 store.replace(put.path, put.data, put.old)
         for drop in plan.drops:
             store.remove(drop.path, drop.old)

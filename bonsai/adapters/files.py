@@ -101,8 +101,8 @@ class Files:
 
     # -- notes: durable, and never over what a person saved ----------------------------------------------------
 
-    def create(self, path: str, data: bytes, mode: int = 0o100644) -> None:
-        """Write a new file, durable; never lands on an existing one. Makes the folders on the way."""
+    def create(self, path: str, data: bytes, mode: int = 0o100644, settle: bool = True) -> None:
+        """Write a new file, never over another one, and the folders on the way; its name is durable once settled."""
         with told(path, making=True), self._parent(path, make=True) as (folder, name):
             temp, bits = temp_name(), 0o777 if mode & 0o100 else 0o666
             os.close(write_new(folder, temp, data, bits, sync=True))
@@ -114,11 +114,17 @@ class Files:
                 with suppress(OSError):
                     os.unlink(temp, dir_fd=folder)
             try:
-                sync_folder(folder)
+                if settle:
+                    sync_folder(folder)
             except OSError:
                 with suppress(OSError):  # reported as failed, so it must not be there
                     os.unlink(name, dir_fd=folder)
                 raise
+
+    def settle(self, folder: str) -> None:
+        """Make the names in a folder durable: once for many files that were made in it."""
+        with told(folder), self._folder(folder) as fd:
+            sync_folder(fd)
 
     def replace(self, path: str, data: bytes, old: bytes) -> None:
         """Swap the bytes of a file, durable, keeping its mode; a save that a person made meanwhile wins (Busy)."""

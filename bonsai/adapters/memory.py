@@ -75,11 +75,14 @@ class MemoryStore:
             raise NotFound("No such file", path=path)
         return file.data[:limit] if limit >= 0 else file.data, file.stat
 
-    def create(self, path: str, data: bytes, mode: int = 0o100644) -> None:
+    def create(self, path: str, data: bytes, mode: int = 0o100644, settle: bool = True) -> None:
         """Write a new file."""
         if self.exists(path) or self._under_a_file(path):
             raise CannotCreate("File exists", path=path, hint="Use another name.")
         self.save(path, data, mode)
+
+    def settle(self, folder: str) -> None:
+        """Nothing here outlives the process."""
 
     def replace(self, path: str, data: bytes, old: bytes) -> None:
         """Swap the bytes of a file, keeping its mode."""

@@ -132,6 +132,18 @@ def test_create_never_lands_on_a_file_or_a_folder(store: NoteStore) -> None:
     assert listed(store) == {NOTE: "file"}
 
 
+def test_many_files_of_a_folder_are_settled_once(files: Files, monkeypatch: pytest.MonkeyPatch) -> None:
+    synced = []
+    monkeypatch.setattr(os, "fsync", lambda fd: synced.append(stat.S_ISDIR(os.fstat(fd).st_mode)))
+    files.create(NOTE, b"the folders on the way are settled at once")
+    synced.clear()
+    for number in range(20):
+        files.create(f"memory/domains/garden/n{number}.md", b"each is whole at once", settle=False)
+    assert synced == [False] * 20
+    files.settle("memory/domains/garden")
+    assert synced[20:] == [True]
+
+
 def test_an_executable_note_stays_one(store: NoteStore) -> None:
     store.create(NOTE, b"old", mode=0o100755)
     store.replace(NOTE, b"new", b"old")
