@@ -1,19 +1,20 @@
 """The verbs that tell other agents of the memory: connect, and the boot file as an agent would load it."""
 
+from __future__ import annotations
+
 import json
 from collections.abc import Sequence
 from contextlib import suppress
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from bonsai.adapters import agent_files
 from bonsai.adapters.files import ensure_private
 from bonsai.errors import BonsaiError, NotFound, Refused, Usage
-from bonsai.notes import compare
 from bonsai.notes.layout import path_fault
-from bonsai.notes.note import parse
-from bonsai.passes.edited import ConnectReport, FileDiff
 from bonsai.place import Place
+
+if TYPE_CHECKING:
+    from bonsai.passes.edited import ConnectReport, FileDiff
 
 if TYPE_CHECKING:  # what is needed for these two verbs alone is imported by them
     from bonsai.connect.edits import Edit, Own
@@ -34,7 +35,7 @@ class _Change(NamedTuple):
 class Connecting(Place):
     """A memory that other agents know of."""
 
-    def boot(self, agent: str = "bonsai") -> "Loaded":
+    def boot(self, agent: str = "bonsai") -> Loaded:
         """The boot file as an agent loads it, with the notice that it gives where that is not all. Raises Usage."""
         from bonsai.notes import boot_limits
 
@@ -69,8 +70,10 @@ class Connecting(Place):
 
         Raises Usage, Refused (a file is somebody else's), BadData (it cannot be read), IoFailed.
         """
+
         from bonsai.connect.agents import AGENTS, Site
         from bonsai.notes.boot_limits import LOADERS
+        from bonsai.passes.edited import ConnectReport
 
         if agent not in NAMES:
             raise Usage(f"there is no agent {agent!r}", hint=f"There are {', '.join(NAMES)}.")
@@ -95,11 +98,14 @@ class Connecting(Place):
                 self._store.generate(RECORD, json.dumps(record).encode("utf-8", "replace"))
         return report
 
-    def _planned(self, edits: "Sequence[Edit]", remove: bool) -> tuple[list[_Change], dict[str, Any]]:
+    def _planned(self, edits: Sequence[Edit], remove: bool) -> tuple[list[_Change], dict[str, Any]]:
         """What each file would hold, and the record then.
 
         A file that still is as we left it gets back the very bytes that it had.
         """
+
+        from bonsai.adapters import agent_files
+
         record, changes = self._json(RECORD), list[_Change]()
         for path in dict.fromkeys(edit.path for edit in edits):
             ours = [edit for edit in edits if edit.path == path]
@@ -116,7 +122,7 @@ class Connecting(Place):
             changes.append(_Change(path, old, new))
         return [change for change in changes if change.old != change.new], record
 
-    def _llms(self, folder: str) -> "Own":
+    def _llms(self, folder: str) -> Own:
         from bonsai.connect import exports
         from bonsai.connect.edits import Own
 
@@ -127,6 +133,7 @@ class Connecting(Place):
         return Own(f"{folder or self.root}/llms.txt", text)
 
     def _letta(self, folder: str, remove: bool) -> list[_Change]:
+        from bonsai.adapters import agent_files
         from bonsai.connect.edits import OURS
 
         if not folder:
@@ -146,6 +153,7 @@ class Connecting(Place):
 
     def _letta_files(self) -> dict[str, bytes]:
         from bonsai.connect import exports
+        from bonsai.notes.note import parse
 
         with self._reading() as (run, _):
             rows = sorted(run.look().notes(self.tree), key=lambda row: row.path)
@@ -160,6 +168,9 @@ class Connecting(Place):
 
 def _carry_out(changes: Sequence[_Change], top: str) -> None:
     """Write them all; where one fails, those before it get back what they had."""
+
+    from bonsai.adapters import agent_files
+
     done: list[_Change] = []
     try:
         for change in changes:
@@ -172,7 +183,7 @@ def _carry_out(changes: Sequence[_Change], top: str) -> None:
         raise
 
 
-def _taken(edits: "Sequence[Edit]", data: bytes | None) -> bytes | None:
+def _taken(edits: Sequence[Edit], data: bytes | None) -> bytes | None:
     for edit in edits:
         data = edit.take(data)
     return data
@@ -191,6 +202,9 @@ def _bytes(text: object) -> bytes | None:
 
 
 def _shown(change: _Change) -> FileDiff:
+    from bonsai.notes import compare
+    from bonsai.passes.edited import FileDiff
+
     kind: Literal["added", "edited", "deleted"]
     kind = "added" if change.old is None else "deleted" if change.new is None else "edited"
     name = change.path.lstrip("/")

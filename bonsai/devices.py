@@ -1,5 +1,7 @@
 """The verbs between devices: sync, trust. Two clones of one memory come to the same tree, and neither loses a word."""
 
+from __future__ import annotations
+
 import random
 import time
 from contextlib import suppress
@@ -8,12 +10,12 @@ from typing import TYPE_CHECKING
 from bonsai.adapters.files import ensure_private
 from bonsai.errors import BonsaiError, Busy, NotFound, Refused
 from bonsai.notes import layout
-from bonsai.passes.synced import SyncReport, TrustReport
 from bonsai.place import Place
-from bonsai.run import Run
 
 if TYPE_CHECKING:
     from bonsai.adapters.git_remote import GitRemote, Remote
+    from bonsai.passes.synced import SyncReport, TrustReport
+    from bonsai.run import Run
 
 TRIES = 8  # of a push, when other devices push at the same time
 
@@ -35,7 +37,9 @@ class Devices(Place):
         Raises Misconfigured (no remote), Unavailable (nobody answers), Refused (not trusted, an unrelated or rewritten
         history, erased content), Busy. What was committed here stays, whatever happens.
         """
+
         from bonsai.joining import Encounter
+        from bonsai.passes.synced import SyncReport
 
         far = self._far()
         where = far.find(remote, cwd or self.root)
@@ -71,8 +75,10 @@ class Devices(Place):
 
         `helpers`: let it log in as the person's own git config says (credential.helper, core.sshCommand).
         """
+
         from bonsai.adapters import git_trust
         from bonsai.adapters.git_remote import GitRemote
+        from bonsai.passes.synced import TrustReport
 
         far = GitRemote(self.root)
         items, own = git_trust.programs(far.run), git_trust.helpers(far.run)
@@ -90,7 +96,7 @@ class Devices(Place):
 
     # -- inside ----------------------------------------------------------------------------------------
 
-    def _far(self) -> "GitRemote":
+    def _far(self) -> GitRemote:
         """The remotes, once it is sure that talking to them runs nothing that the repository names."""
         from bonsai.adapters import git_trust
         from bonsai.adapters.git_remote import GitRemote
@@ -135,7 +141,7 @@ class Devices(Place):
             self._store.replace(git_drivers.ATTRIBUTES, new, old)
         run.see([git_drivers.ATTRIBUTES])
 
-    def _hand_over(self, far: "GitRemote", where: "Remote", theirs: str, report: SyncReport) -> None:
+    def _hand_over(self, far: GitRemote, where: Remote, theirs: str, report: SyncReport) -> None:
         """Push what they lack. Raises Busy when others were faster."""
         head = self._history.head()
         if head and not (theirs and far.holds(theirs, head)):

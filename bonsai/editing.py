@@ -1,17 +1,18 @@
 """The verbs on files by name, as agents work on them: read, create, update, rename, put away, promote."""
 
-from collections.abc import Callable
+from __future__ import annotations
 
-from bonsai.adapters import private_files
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
 from bonsai.adapters.files import ensure_private
 from bonsai.errors import BadData, NotFound, Refused
 from bonsai.notes import layout
 from bonsai.notes.layout import Kind
-from bonsai.notes.note import parse
-from bonsai.notes.provenance import is_untrusted, source
-from bonsai.passes import edit, promote
-from bonsai.passes.edited import PromoteReport, Text, Written
 from bonsai.place import Place
+
+if TYPE_CHECKING:
+    from bonsai.passes.edited import PromoteReport, Text, Written
 
 READABLE = (Kind.NOTE, Kind.BOOT, Kind.INDEX, Kind.ASSET)
 
@@ -24,6 +25,11 @@ class Editing(Place):
 
         Raises NotFound, Refused (not part of the memory), BadData (no text).
         """
+
+        from bonsai.notes.note import parse
+        from bonsai.notes.provenance import is_untrusted, source
+        from bonsai.passes.edited import Text
+
         if fault := layout.path_fault(path):
             raise Refused(fault, path=layout.printable(path), hint="Name a note under memory/, or MEMORY.md.")
         if layout.kind_of(path) not in READABLE:
@@ -46,6 +52,9 @@ class Editing(Place):
 
     def files(self, folder: str = layout.MEMORY) -> dict[str, int]:
         """The live notes, generated indexes and other files at or below a folder, with their sizes in bytes."""
+
+        from bonsai.passes import edit
+
         with self._reading() as (run, _):
             rows = run.look().rows
         found = {path: row.stat.size for path, row in rows.items() if row.stat is not None}
@@ -54,6 +63,9 @@ class Editing(Place):
 
     def create(self, path: str, text: str) -> Written:
         """Write a new file. Raises CannotCreate (the name is taken), Refused."""
+
+        from bonsai.passes import edit
+
         return self._run(lambda run, view, draft: edit.create(draft, path, text))
 
     def edit(self, path: str, change: Callable[[str], str]) -> Written:
@@ -61,18 +73,30 @@ class Editing(Place):
 
         Raises NotFound, Refused, BadData, and what `change` raises.
         """
+
+        from bonsai.passes import edit
+
         return self._run(lambda run, view, draft: edit.change(draft, path, change))
 
     def update(self, path: str, old: str, new: str) -> Written:
         """Replace the one place that says `old`; with an empty `old`, append. Raises Usage, NotFound, Refused."""
+
+        from bonsai.passes import edit
+
         return self.edit(path, lambda text: edit.replaced(text, old, new))
 
     def rename(self, old: str, new: str) -> Written:
         """Give a file or a folder another name; links keep working. Raises NotFound, CannotCreate, Refused."""
+
+        from bonsai.passes import edit
+
         return self._run(lambda run, view, draft: edit.rename_file(view, draft, old, new))
 
     def put_away(self, path: str) -> Written:
         """Archive a note, or all in a folder; other files go, and stay in git. Raises NotFound, Refused."""
+
+        from bonsai.passes import edit
+
         return self._run(lambda run, view, draft: edit.put_away(view, draft, path, run.now_iso))
 
     def token(self, path: str) -> str:
@@ -80,9 +104,15 @@ class Editing(Place):
 
         Raises Refused, IoFailed.
         """
+
+        from bonsai.adapters import private_files
+
         ensure_private(self.root)
         return private_files.token(self.root, path)
 
     def promote(self, path: str) -> PromoteReport:
         """Speak for a note from the web or a tool, so that the boot file may tell of it. Raises NotFound, Usage."""
+
+        from bonsai.passes import promote
+
         return self._run(lambda run, view, draft: promote.promote(draft, path, run.now_iso))

@@ -178,8 +178,8 @@ class Finding(Story):
         return Source(self._store, self.tree, self._cookies, self._eyes, look, time.time_ns(), self._progress)
 
     def _progress(self, what: str, done: int, total: int) -> None:
-        if self._outside.progress:
-            self._outside.progress(what, done, total)
+        if self._bar:
+            self._bar(what, done, total)
 
     def _readable(self, path: str) -> bytes | None:
         try:

@@ -1,43 +1,35 @@
 """The verbs about what must not be known: erase (really forgetting) and allow (what may be committed after all)."""
 
+from __future__ import annotations
+
 import json
 import shlex
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
-from bonsai.adapters import private_files, sqlite_cold, sqlite_unsaid
 from bonsai.adapters.files import ensure_private
-from bonsai.adapters.git_erase import Eraser, Move, require_plain_stash
-from bonsai.adapters.git_index import Index
-from bonsai.adapters.git_objects import ask
-from bonsai.adapters.git_repo import Layout, Repository
-from bonsai.adapters.git_rewrite import require
-from bonsai.adapters.git_run import GitRun
-from bonsai.adapters.git_survey import Survey, Surveyor
 from bonsai.errors import BonsaiError, Busy, IoFailed, NotFound, Refused, Usage
-from bonsai.notes import boot, forget, layout
-from bonsai.notes.forget import Forget
+from bonsai.notes import layout
 from bonsai.notes.layout import Kind
-from bonsai.passes import allow, erase
-from bonsai.passes.erased import EraseReport, Told
-from bonsai.passes.reports import AllowReport
 from bonsai.place import Place
-from bonsai.ports import Blob
-from bonsai.run import Run
+
+if TYPE_CHECKING:
+    from bonsai.adapters.git_erase import Eraser, Move
+    from bonsai.adapters.git_repo import Layout
+    from bonsai.adapters.git_run import GitRun
+    from bonsai.adapters.git_survey import Survey, Surveyor
+    from bonsai.erasing import Traces
+    from bonsai.notes.forget import Forget
+    from bonsai.passes.allow import AllowReport
+    from bonsai.passes.erased import EraseReport, Told
+    from bonsai.ports import Blob
+    from bonsai.run import Run
 
 ERASING = ".bonsai/erasing"  # the mirror, and the job: while the job stands there, the erasure goes on to its end
 JOB = f"{ERASING}/job.json"
-STAGING = "_reflect_staging.json"
-#: What else bonsai keeps that can hold text: its name in `.bonsai`, and what takes the forgotten out of that file.
-STORES: dict[str, Callable[[str, Forget], None]] = {
-    "cold.db": sqlite_cold.forget,
-    "conversation.db": sqlite_unsaid.forget,
-}
-_PERSONS = frozenset({Kind.NOTE, Kind.BOOT, Kind.CONFIG, Kind.ASSET})
-_SWAP = (".swp", ".swo", ".swx")
 
 
 @dataclass
@@ -58,6 +50,10 @@ class Forgetting(Place):
 
         `remove`: hold it back again. Raises BadData (no fingerprint), NotFound (nothing to remove).
         """
+
+        from bonsai.passes import allow
+        from bonsai.passes.allow import AllowReport
+
         if not fingerprint:
             return AllowReport(sorted(allow.allowed(self._store)))
         ensure_private(self.root)
@@ -72,6 +68,9 @@ class Forgetting(Place):
         Nobody can take that back. `dry_run` changes nothing; without it `yes` is needed. Raises NotFound (nothing of
         the kind), Refused (no `yes`; a repository in which it could not be proven), IoFailed (something is left).
         """
+
+        from bonsai.adapters.git_rewrite import require
+
         if bool(path) == bool(match):
             raise Usage(
                 "name a note or a text, one of them", hint="`bonsai erase PATH` or `bonsai erase --match TEXT`."
@@ -103,6 +102,8 @@ class Forgetting(Place):
             return self._finish(report)
 
     def _need_path(self, path: str) -> None:
+        from bonsai.passes import erase
+
         if fault := layout.path_fault(path):
             raise Refused(fault, path=path.replace("\0", "\\0"), hint="Name a path inside the workspace.")
         if layout.kind_of(path) is Kind.OUTSIDE:
@@ -114,13 +115,31 @@ class Forgetting(Place):
     # -- finding out -----------------------------------------------------------------------------------------
 
     def _git(self) -> _Git:
+        from bonsai.adapters.git_erase import Eraser
+        from bonsai.adapters.git_index import Index
+        from bonsai.adapters.git_repo import Repository
+        from bonsai.adapters.git_run import GitRun
+        from bonsai.adapters.git_survey import Surveyor
+
         run = GitRun(self.root)
         place = Repository(self.root, run, Index(run)).layout()
         surveyor = Surveyor(run, place, self._history.blob_id)
         return _Git(run, place, surveyor, Eraser(run, place, surveyor.git_dirs()))
 
+    def _traces(self) -> Traces:
+        from bonsai.erasing import Traces
+
+        return Traces(self._store, self._history.blob_id)
+
     def _survey(self, git: _Git, path: str, match: str) -> tuple[Survey, Forget, EraseReport]:
         """What there is to do. Raises NotFound, Refused."""
+
+        from bonsai.adapters.git_erase import require_plain_stash
+        from bonsai.erasing import SWAP
+        from bonsai.notes import forget
+        from bonsai.passes import erase
+        from bonsai.passes.erased import EraseReport
+
         tips = git.surveyor.tips()
         versions = git.surveyor.versions(tips)
         shared = 0
@@ -131,12 +150,12 @@ class Forgetting(Place):
             oids = {item.oid: name for item in versions if (name := git.place.managed(item.path)) in names}
             oids |= {oid: name for name, oid in older}
             texts = [(oids[item.oid], item.data) for item in git.surveyor.bytes_of(oids)]
-            texts += [(name, data) for name in names if (data := self._bytes(name)) is not None]
+            texts += [(name, data) for name in names if (data := self._traces().read(name)) is not None]
             if not texts:
                 raise NotFound(
                     "there is no such file, and git never had one", path=path, hint="`bonsai log` names them."
                 )
-            what, shared = forget.of_note(names, older, texts, self._rest(names))
+            what, shared = forget.of_note(names, older, texts, self._traces().rest(names))
         foreign = git.surveyor.foreign(versions, what)
         if foreign and match:
             raise Refused(
@@ -146,9 +165,9 @@ class Forgetting(Place):
             )
         what = what.without(foreign)
         found = git.surveyor.survey(tips, versions, what)
-        on_disk = self._on_disk(what)
+        on_disk = self._traces().holding(what)
         for swap in on_disk:
-            if swap.endswith(_SWAP):
+            if swap.endswith(SWAP):
                 raise Refused("an editor has it open", path=swap, hint="Close the editor, then try again.")
         found.paths |= set(on_disk)
         if not found.affected and not found.paths:
@@ -170,38 +189,12 @@ class Forgetting(Place):
         )
         return found, what, report
 
-    def _rest(self, names: Sequence[str]) -> bytes:
-        """All notes as they stand, but for one under its names."""
-        rest = []
-        for entry in self._store.scan():
-            kind = layout.kind_of(entry.path)
-            generated = layout.name_of(entry.path) in {layout.BACKUP, layout.PURGE_LOG, layout.ERASED}
-            if kind in _PERSONS and not generated and entry.path not in names:
-                data = self._bytes(entry.path) or b""
-                rest.append(boot.strip(data) if kind is Kind.BOOT else data)
-        return b"\n".join(rest)
-
-    def _bytes(self, path: str) -> bytes | None:
-        with suppress(NotFound, Refused):
-            return self._store.read(path)
-        return None
-
-    def _on_disk(self, what: Forget) -> list[str]:
-        """The files of the memory that have to change."""
-        found = []
-        for entry in self._store.scan():
-            if entry.kind != "file":
-                continue
-            data = self._bytes(entry.path)
-            if data is None:
-                continue
-            goes = what.drops(entry.path, self._history.blob_id(data))
-            if goes or what.scrub(entry.path, data) != data or (what.text and what.name(entry.path) != entry.path):
-                found.append(entry.path)
-        return found
-
     def _remotes(self, git: _Git, found: Survey) -> list[Told]:
         """The remotes, with what the person has to run: bonsai itself pushes nothing by force."""
+
+        from bonsai.adapters.git_objects import ask
+        from bonsai.passes.erased import Told
+
         names = ask(git.run, "remote").decode("utf-8", "surrogateescape").split("\n")
         out = []
         for remote in filter(None, names):
@@ -216,6 +209,8 @@ class Forgetting(Place):
     # -- doing it ----------------------------------------------------------------------------------------------
 
     def _entry(self, run: Run, path: str, found: Survey, reason: str) -> dict[str, Any]:
+        from bonsai.passes import erase
+
         graph = {sha for sha in found.erased if sha in found.affected}
         return erase.tombstone(run.id, run.now_iso, path or "a text", reason, found.erased - graph, graph)
 
@@ -230,7 +225,7 @@ class Forgetting(Place):
             "forget": what.to_json(),
             "gone": sorted(found.erased),
             "entry": entry,
-            "actor": self._outside.actor,
+            "actor": self.actor,
             "time": time.time(),
             "names": {git.place.managed(old): git.place.managed(new) for old, new in found.names.items()},
         }
@@ -253,6 +248,10 @@ class Forgetting(Place):
 
     def _finish(self, report: EraseReport) -> EraseReport:
         """Carry a job through, from wherever it was left. Raises Busy (a ref moved), IoFailed (something is left)."""
+
+        from bonsai.notes.forget import Forget
+        from bonsai.passes import erase
+
         job = self._json(JOB)
         what, moves = Forget.from_json(job["forget"]), _moves(job)
         git = self._git()
@@ -263,15 +262,16 @@ class Forgetting(Place):
             self._clear_up()
             raise
         self._refresh_staged(git, what, job["names"])
-        self._rewrite_files(what, job["names"])
-        self._forget_state(what)
+        self._traces().rewrite(what, job["names"])
+        self.close()  # the cache goes, too
+        self._traces().clear_kept(what)
         with super()._writing(actor=job["actor"]) as run:
             run.look()
             report.commit = run.carry_out(erase.plan(run.draft(), job["entry"]))
             run.save()
         git.eraser.sweep(job["stash"])
         left, report.objects_scanned = git.eraser.left(what, job["gone"])
-        left += self._left(what)
+        left += self._traces().left(what)
         self._clear_up()
         if left:
             hint = "Close what has it open, then run the same `bonsai erase` again."
@@ -280,6 +280,10 @@ class Forgetting(Place):
 
     def _refresh_staged(self, git: _Git, what: Forget, names: Mapping[str, str]) -> None:
         """The person's index without what is erased; whatever else is staged there stays."""
+
+        from bonsai.adapters.git_objects import ask
+        from bonsai.ports import Blob
+
         blobs: dict[str, Blob | None] = {}
         for path, mode, data in self._staged(git, what, names):
             blobs[path] = None
@@ -290,52 +294,6 @@ class Forgetting(Place):
             raise Busy(
                 "the index is locked", path=self.root, hint="Run any bonsai command again when that git is done."
             )
-
-    def _rewrite_files(self, what: Forget, names: Mapping[str, str]) -> None:
-        """The files on disk without what is erased."""
-        store = self._store
-        for path in self._on_disk(what):
-            if path.endswith(_SWAP):  # opened since: the proof tells of it
-                continue
-            data = store.read(path)
-            clear = what.scrub(path, data)
-            if what.drops(path, self._history.blob_id(data)):
-                store.remove(path, data)
-                store.prune(layout.folder_of(path))
-            elif not what.text or what.name(path) == path:
-                store.replace(path, clear, data)
-            else:
-                store.create(names.get(path) or forget.free_name(what.name(path), store.exists), clear)
-                store.remove(path, data)
-
-    # -- what is kept beside the notes ---------------------------------------------------------------------------
-
-    def _forget_state(self, what: Forget) -> None:
-        """The cache goes; of what else is kept in `.bonsai`, and of a waiting reflection, what speaks of it."""
-        self.close()
-        for entry in self._store.scan() if what.names else ():
-            if layout.name_of(entry.path) != STAGING or (data := self._bytes(entry.path)) is None:
-                continue
-            left = erase.without_candidates(data, sorted(what.names))
-            if left is None:
-                self._store.discard(entry.path)
-            elif left != data:
-                self._store.generate(entry.path, left)
-        private_files.remove(self.root, ".bonsai/cache")
-        for name, clear_store in STORES.items():
-            clear_store(f"{self._private}/{name}", what)
-        for path, data in private_files.contents(self.root, ["erasing"]):
-            clear = what.text_of(data)
-            if clear != data and b"\0" not in data:
-                self._store.generate(path, clear)
-
-    def _left(self, what: Forget) -> list[str]:
-        """Where on disk something is left: in the memory, and in what bonsai keeps."""
-        # Indexes are made from the notes that stay: a line of theirs may be like one of the note by chance.
-        found = self._on_disk(replace(what, leads=frozenset(), text=""))
-        found += [what.name(entry.path) for entry in self._store.scan() if what.name(entry.path) != entry.path]
-        found += [path for path, data in private_files.contents(self.root, ["erasing"]) if what.found(data)]
-        return found
 
     # -- a killed erasure --------------------------------------------------------------------------------------
 
@@ -354,6 +312,10 @@ class Forgetting(Place):
 
     def _recover(self, seconds: float | None = None) -> None:
         """Finish an erasure that was killed, or clear up after one that had not begun to change anything."""
+
+        from bonsai.adapters import private_files
+        from bonsai.passes.erased import EraseReport
+
         if not private_files.is_there(self.root, ERASING):
             return
         ensure_private(self.root)
@@ -376,6 +338,9 @@ class Forgetting(Place):
 
     def _clear_up(self) -> None:
         """Take mirror and job away; the job first: without its mirror it could not be finished."""
+
+        from bonsai.adapters import private_files
+
         private_files.remove(self.root, JOB)
         private_files.remove(self.root, ERASING)
 

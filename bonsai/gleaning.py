@@ -256,7 +256,7 @@ class Gleaning(Cloud):
                 every.append(found)
             return draft.plan("migrate", "migrate: what the original kept as JSON", adopt.told(every)), report
 
-        report = self._run(plan, actor="import" if self._outside.actor == "human" else "")
+        report = self._run(plan, actor="import" if self.actor == "human" else "")
         if report.commit:
             self._bring_counters({path: count for path, count in accesses.items() if count})
             for agent, values in counters.items():

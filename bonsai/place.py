@@ -1,32 +1,21 @@
 """The composition root: a workspace folder with its adapters and settings, and the two ways to run in it."""
 
-import json
+from __future__ import annotations
+
 import os
-import unicodedata
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import replace
-from datetime import datetime
-from importlib import resources
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 
 from bonsai import config
-from bonsai.adapters import clock, heap
+from bonsai.adapters import clock
 from bonsai.adapters.files import Files, ensure_private
-from bonsai.adapters.git_history import GitHistory
-from bonsai.adapters.journal import FileJournal
 from bonsai.adapters.lock import WriterLock, is_held
-from bonsai.adapters.sqlite_cache import SqliteCache
-from bonsai.commits import LATE, Outside
 from bonsai.errors import BonsaiError, Busy, IoFailed, NotFound, Refused
-from bonsai.notes import layout, taxonomy
-from bonsai.notes.change import Plan
-from bonsai.notes.draft import Draft
+from bonsai.notes import layout
 from bonsai.notes.layout import Tree
-from bonsai.notes.view import View
-from bonsai.passes.reports import DaemonReport
-from bonsai.ports import Author
-from bonsai.run import Run
 
 
 class Committed(Protocol):
@@ -37,7 +26,17 @@ class Committed(Protocol):
 
 Report = TypeVar("Report", bound=Committed)
 if TYPE_CHECKING:
+    from datetime import datetime
+
+    from bonsai.adapters.git_history import GitHistory
+    from bonsai.adapters.sqlite_cache import SqliteCache
     from bonsai.adapters.watcher import DiskWatcher
+    from bonsai.commits import Outside
+    from bonsai.notes.change import Plan
+    from bonsai.notes.draft import Draft
+    from bonsai.notes.view import View
+    from bonsai.passes.reports import DaemonReport
+    from bonsai.run import Run
 
 DAEMON = ".bonsai/daemon.json"
 JOBS = ".bonsai/schedule.json"
@@ -52,14 +51,36 @@ class Place:
         self, root: str, agent: str = "", actor: str = "", session: str = "", progress: Progress | None = None
     ) -> None:
         self.root = root
-        self.agent = taxonomy.agent_id(agent) if agent else ""
+        self.agent = _agent_id(agent) if agent else ""
         self.tree = Tree(self.agent)
+        self.actor = actor or (f"agent:{self.agent}" if self.agent else "human")
+        self._session = session or os.environ.get("BONSAI_SESSION", "")
+        self._bar = progress
         self._store = Files(root)
         self.settings = self._settings()
         self._private = f"{root}/.bonsai"
-        self._cache = SqliteCache(f"{self._private}/cache/tree.db")
-        self._history = GitHistory(root)
-        self._outside = Outside(
+
+    # What recall can do without is built by the verb that first asks for it.
+
+    @cached_property
+    def _history(self) -> GitHistory:
+        from bonsai.adapters.git_history import GitHistory
+
+        return GitHistory(self.root)
+
+    @cached_property
+    def _cache(self) -> SqliteCache:
+        from bonsai.adapters.sqlite_cache import SqliteCache
+
+        return SqliteCache(f"{self._private}/cache/tree.db")
+
+    @cached_property
+    def _outside(self) -> Outside:
+        from bonsai.adapters.journal import FileJournal
+        from bonsai.commits import Outside
+        from bonsai.ports import Author
+
+        return Outside(
             store=self._store,
             cache=self._cache,
             history=self._history,
@@ -68,10 +89,10 @@ class Place:
             settings=self.settings,
             clock=clock.now,
             ignore_text=template("memory-gitignore"),
-            actor=actor or (f"agent:{self.agent}" if self.agent else "human"),
-            session=session or os.environ.get("BONSAI_SESSION", ""),
+            actor=self.actor,
+            session=self._session,
             author=Author(self.agent, f"{self.agent}@agents.invalid") if self.agent else Author(),
-            progress=progress,
+            progress=self._bar,
             accesses=self._accesses,
         )
 
@@ -124,6 +145,8 @@ class Place:
 
     def _spelled(self, candidates: list[str]) -> str:
         """The spelling on disk of a file or folder that is typed in another Unicode form, else the likeliest name."""
+        import unicodedata
+
         if not all(map(str.isascii, candidates)):
             for entry in self._store.scan():
                 parts = entry.path.split("/")
@@ -145,11 +168,12 @@ class Place:
 
     def now(self) -> datetime:
         """The time as this workspace sees it (`BONSAI_NOW` sets it), in UTC."""
-        return self._outside.clock()
+        return clock.now()
 
     def close(self) -> None:
         """Release the files that are open."""
-        self._cache.close()
+        if "_cache" in self.__dict__:
+            self._cache.close()
 
     def __enter__(self) -> Self:
         return self
@@ -162,6 +186,8 @@ class Place:
     @contextmanager
     def _writing(self, usable: bool = True, actor: str = "") -> Iterator[Run]:
         """A run that holds the lock. See `Run.writing`."""
+        from bonsai.run import Run
+
         ensure_private(self.root)
         outside = replace(self._outside, actor=actor) if actor else self._outside
         with Run.writing(outside, usable) as run:
@@ -191,6 +217,8 @@ class Place:
     @contextmanager
     def _reading(self) -> Iterator[tuple[Run, bool]]:
         """A look that changes nothing; what it learnt is kept when nobody else is at work."""
+        from bonsai.run import Run
+
         state = self._history.state()
         run = Run(self._outside)
         run.usable = state.exists and state.blocked not in ("unusable", "bare")
@@ -211,7 +239,7 @@ class Place:
 
     # -- the daemon ------------------------------------------------------------------------------------
 
-    def watcher(self) -> "DiskWatcher":
+    def watcher(self) -> DiskWatcher:
         """A watcher of this workspace, not started yet."""
         from bonsai.adapters.watcher import DiskWatcher
 
@@ -238,6 +266,8 @@ class Place:
 
     def unsettled(self) -> bool:
         """Whether the person's index, locked when a commit was made, still waits to be brought in line."""
+        from bonsai.commits import LATE
+
         return self._store.exists(LATE)
 
     def reread(self) -> bool:
@@ -250,11 +280,15 @@ class Place:
 
     def trim(self) -> None:
         """Give the memory that a look at everything took back to the system."""
+        from bonsai.adapters import heap
+
         self._cache.trim()
         heap.trim()
 
     def say(self, state: Mapping[str, Any] | None) -> None:
         """Tell `.bonsai/daemon.json` how the daemon is; None: there is none any more."""
+        import json
+
         if state is not None:
             text = json.dumps({"pid": os.getpid(), **state}, ensure_ascii=False)
             self._store.generate(DAEMON, f"{text}\n".encode("utf-8", "replace"))
@@ -263,6 +297,8 @@ class Place:
 
     def daemon(self) -> DaemonReport:
         """Whether a daemon watches this workspace, and how it is. A dead one holds no lock, whatever the file says."""
+        from bonsai.passes.reports import DaemonReport
+
         said = self._json(DAEMON)
         running = is_held(f"{self._private}/daemon.lock")
         pid = said.get("pid")
@@ -289,6 +325,8 @@ class Place:
 
     def keep_jobs(self, times: Mapping[str, str]) -> None:
         """Remember when the scheduled jobs ran last."""
+        import json
+
         self._store.generate(JOBS, f"{json.dumps(times)}\n".encode())
 
     def _accesses(self) -> dict[str, int]:
@@ -305,14 +343,24 @@ class Place:
 
     def _json(self, path: str) -> dict[str, Any]:
         """A state file of ours, empty where it is missing or damaged."""
+        import json
+
         with suppress(BonsaiError, ValueError, RecursionError):
             found = json.loads(self._store.read(path))
             return found if isinstance(found, dict) else {}
         return {}
 
 
+def _agent_id(name: str) -> str:
+    from bonsai.notes import taxonomy
+
+    return taxonomy.agent_id(name)
+
+
 def template(name: str) -> str:
     """A text that comes with bonsai. Raises IoFailed."""
+    from importlib import resources
+
     try:
         return (resources.files("bonsai_templates") / name).read_text("utf-8")
     except OSError as error:

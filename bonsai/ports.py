@@ -1,14 +1,18 @@
 """What the passes need from outside. The adapters fulfil these; the tests hold every adapter to the same suite."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from datetime import datetime
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from bonsai.notes.candidate import About, Candidate, Statistics
-from bonsai.notes.change import Entry, PathTime, Row, Stat
-from bonsai.notes.document import Document
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from bonsai.notes.candidate import About, Candidate, Statistics
+    from bonsai.notes.change import Entry, PathTime, Row, Stat
+    from bonsai.notes.document import Document
 
 
 class NoteStore(Protocol):
@@ -203,10 +207,7 @@ class Vouching(Protocol):
     """Asks a live daemon what has changed. Only speed: where it does not answer, a look at everything tells."""
 
     def ask(self, since: str) -> tuple[str, list[str] | None]:
-        """(a mark for the next time, the paths that something happened to after the mark `since`).
-
-        The paths are None where nobody can tell; the mark is "" where nobody answers.
-        """
+        """(a mark for next time, "" where nobody answers; the paths touched after `since`, None: nobody can tell)."""
 
 
 class RepoState(NamedTuple):

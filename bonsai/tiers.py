@@ -106,7 +106,7 @@ class Tiers(Gleaning):
             day = lifecycle.moment(item.created[:10]) if item.created else None
             text, dated = dates.absolute(item.text, day.date() if day else today)
             known.append((dated, worth.find(text)))
-            sourced.append(replace(item, text=text, source=item.source or self._outside.actor))
+            sourced.append(replace(item, text=text, source=item.source or self.actor))
         with self._writing() as run:
             run.look()
             run.commit_edits()

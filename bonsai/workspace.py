@@ -1,58 +1,51 @@
 """The public API: a workspace, and every verb on it. Builds the adapters, takes the lock, one commit a run."""
 
+from __future__ import annotations
+
 import os
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
-from bonsai.adapters import clock
 from bonsai.adapters.files import Files, ensure_private
 from bonsai.caring import Caring
 from bonsai.checks import Checks
 from bonsai.connecting import Connecting
 from bonsai.devices import Devices
 from bonsai.editing import Editing
-from bonsai.errors import BadData, Busy, IoFailed, NotFound, Refused, Usage
+from bonsai.errors import Busy, IoFailed, NotFound, Refused, Usage
 from bonsai.finding import Finding, Mode
 from bonsai.forgetting import Forgetting
-from bonsai.notes import ages, layout, review, taxonomy
-from bonsai.notes.change import Plan
-from bonsai.notes.draft import Draft
-from bonsai.notes.problem import problem
-from bonsai.notes.view import View
-from bonsai.passes import archive, daily, migrate, move, pending, purge, reflect, restore, status, undo
-from bonsai.passes.reindex import count
-from bonsai.passes.reports import (
-    ApplyReport,
-    ArchiveReport,
-    CommitReport,
-    Created,
-    Daemon,
-    DailyReport,
-    InitReport,
-    MigrateReport,
-    MoveReport,
-    Outlook,
-    PurgeReport,
-    ReflectReport,
-    ReindexReport,
-    RestoreReport,
-    StatusReport,
-    Tokens,
-    UndoReport,
-)
+from bonsai.notes import layout
 from bonsai.place import Progress
-from bonsai.run import Run
+from bonsai.pruning import Pruning
 from bonsai.tiers import Tiers
 
+if TYPE_CHECKING:
+    from bonsai.notes.change import Plan
+    from bonsai.notes.draft import Draft
+    from bonsai.notes.view import View
+    from bonsai.passes.reports import (
+        CommitReport,
+        DailyReport,
+        InitReport,
+        MigrateReport,
+        MoveReport,
+        Outlook,
+        ReindexReport,
+        RestoreReport,
+        StatusReport,
+        UndoReport,
+    )
+    from bonsai.run import Run
+
 __all__ = ["Mode", "Workspace"]
-STAGING = "_reflect_staging.json"
 MOMENT = 2.0  # seconds
 
 
-class Workspace(Tiers, Finding, Forgetting, Checks, Devices, Caring, Editing, Connecting):
+class Workspace(Tiers, Finding, Pruning, Forgetting, Checks, Devices, Caring, Editing, Connecting):
     """A folder with a memory under git. `Workspace.open(path)`, then the verbs; each returns a typed report.
 
     Every verb raises a BonsaiError: NotFound, Busy (somebody else at work, git in the middle of something), Refused
@@ -74,6 +67,10 @@ class Workspace(Tiers, Finding, Forgetting, Checks, Devices, Caring, Editing, Co
 
         `templates`: also what the care of a memory needs and is not there; AGENTS.md and HEARTBEAT.md gain a block.
         """
+
+        from bonsai.passes import pending
+        from bonsai.passes.reports import InitReport
+
         above = Files.find_workspace(os.path.realpath(path))
         if above and os.path.realpath(path).startswith(f"{above}/{layout.MEMORY}"):
             hint = f"`bonsai init {above}` adopts it."
@@ -105,12 +102,20 @@ class Workspace(Tiers, Finding, Forgetting, Checks, Devices, Caring, Editing, Co
 
     def outlook(self) -> Outlook:
         """What a migrate would start from: boot tokens, type sections that could stay, whether it is the first."""
+
+        from bonsai.passes import migrate, status
+        from bonsai.passes.reports import Outlook
+
         data = self._boot()
         first = not self._store.exists(self.tree.at(layout.BACKUP))
         return Outlook(status.boot_tokens(data), migrate.kept_by_default(data), first)
 
     def migrate(self, *, keep: Collection[str] = (), dry_run: bool = False) -> MigrateReport:
         """Split MEMORY.md into domain notes; the original is kept byte for byte in memory/MEMORY.md.bak."""
+
+        from bonsai.adapters import clock
+        from bonsai.passes import migrate, status
+        from bonsai.passes.reports import Created, Tokens
 
         def plan(run: Run, view: View, draft: Draft) -> tuple[Plan, MigrateReport]:
             return migrate.draft(view, draft, self.tree, keep, clock.local(run.now).date())
@@ -123,7 +128,7 @@ class Workspace(Tiers, Finding, Forgetting, Checks, Devices, Caring, Editing, Co
                 report.dry_run, after = True, run.imagined(found, self.tree)
                 report.boot_tokens = Tokens(report.boot_tokens.before, status.boot_tokens(after))
                 return report
-        actor = "import" if self._outside.actor == "human" else ""
+        actor = "import" if self.actor == "human" else ""
         report = self._run(plan, actor=actor)
         with suppress(IoFailed):  # it is done, and must not be told as failed
             report.boot_tokens = Tokens(report.boot_tokens.before, status.boot_tokens(self._boot()))
@@ -141,11 +146,18 @@ class Workspace(Tiers, Finding, Forgetting, Checks, Devices, Caring, Editing, Co
 
     def move(self, file: str, domain: str) -> MoveReport:
         """Move a note to another domain; links to it keep working."""
+
+        from bonsai.notes import taxonomy
+        from bonsai.passes import move
+
         taxonomy.domain_path(domain)  # refused before anything is done
         return self._run(lambda run, view, draft: move.move(view, draft, file, domain))
 
     def reindex(self, *, check: bool = False, full: bool = False) -> ReindexReport:
         """Rebuild the indexes that differ; `check` writes nothing; `full` reads every note again."""
+
+        from bonsai.passes import pending
+
         if check:
             with self._reading() as (run, _):
                 run.look(full=full)
@@ -161,12 +173,17 @@ class Workspace(Tiers, Finding, Forgetting, Checks, Devices, Caring, Editing, Co
             return report
 
     def _violations(self, run: Run) -> int:
+        from bonsai.notes import ages
+
         days = int(self.settings["general", "max_age_days"])
         count = len(ages.old_general(run.view, self.tree, run.times(), run.now, days))
         run.keep_violations(count)
         return count
 
     def _reindexed(self, run: Run, changed: list[str], stale: bool = False) -> ReindexReport:
+        from bonsai.passes.reindex import count
+        from bonsai.passes.reports import ReindexReport
+
         return ReindexReport(*count(run.view, self.tree), changed, run.view.all_problems(), stale)
 
     def commit(self, *paths: str, all_deletions: bool = False) -> CommitReport:
@@ -184,6 +201,9 @@ class Workspace(Tiers, Finding, Forgetting, Checks, Devices, Caring, Editing, Co
             return self._commit(paths, strict=False, all_deletions=False)
 
     def _commit(self, only: Sequence[str], *, strict: bool, all_deletions: bool) -> CommitReport:
+        from bonsai.passes import pending
+        from bonsai.passes.reports import CommitReport
+
         with self._writing() as run:
             view = run.look(only or None)
             if strict:
@@ -214,6 +234,12 @@ class Workspace(Tiers, Finding, Forgetting, Checks, Devices, Caring, Editing, Co
 
     def status(self) -> StatusReport:
         """The health of the memory, found out live."""
+
+        from bonsai.notes.problem import problem
+        from bonsai.passes import pending, status
+        from bonsai.passes.reindex import count
+        from bonsai.passes.reports import Daemon
+
         with self._reading() as (run, _):
             state, view = self._history.state(), run.look()
             stale = run.reindex(check=True)
@@ -243,7 +269,7 @@ class Workspace(Tiers, Finding, Forgetting, Checks, Devices, Caring, Editing, Co
                 vanished=pending.vanished(view, float(self.settings["commit", "max_deleted"])),
                 pending=[*found.rows, *(view.rows[path] for path in found.held)],
                 emptied=[row.path for row in blank],
-                staging=self._store.exists(self.tree.at(STAGING)),
+                staging=self._store.exists(self.tree.at(layout.STAGING)),
                 boot=self._boot(),
                 last_reindex=run.last_reindex or str(self._json(self.tree.at("_meta.json")).get("last_reindex") or ""),
                 head_time=self._head_time(times),
@@ -256,6 +282,9 @@ class Workspace(Tiers, Finding, Forgetting, Checks, Devices, Caring, Editing, Co
 
     def lag(self) -> int:
         """Seconds that the oldest edit which may be committed has waited for it, 0 without one."""
+
+        from bonsai.passes import pending, status
+
         with self._reading() as (run, _):
             view = run.look()
             rows = pending.sort_out(view, self._history, generated=True).rows if run.usable else view.pending()
@@ -266,12 +295,10 @@ class Workspace(Tiers, Finding, Forgetting, Checks, Devices, Caring, Editing, Co
             return bool(self._history.blob(oid).strip())
         return False
 
-    def archive(self, *files: str, reason: str = "") -> ArchiveReport:
-        """Put notes away: renamed to `__DELETE`, dated, purged after the grace period at the earliest."""
-        return self._run(lambda run, view, draft: archive.archive(draft, files, reason, run.now_iso))
-
     def restore(self, path: str) -> RestoreReport:
         """Bring back an archive or a purged note, or with `PATH@REV` the exact bytes of a revision or a day."""
+
+        from bonsai.passes import restore
 
         def plan(_: Run, view: View, draft: Draft) -> tuple[Plan, RestoreReport]:
             return restore.restore(view, draft, self._history, path, self._point)
@@ -283,31 +310,12 @@ class Workspace(Tiers, Finding, Forgetting, Checks, Devices, Caring, Editing, Co
                 raise
             return report
 
-    def purge(self, *, dry_run: bool = False, yes: bool = False) -> PurgeReport:
-        """Delete archives whose grace period is over; each is logged and stays in git."""
-
-        def plan(run: Run, view: View, draft: Draft) -> tuple[Plan, PurgeReport]:
-            return purge.purge(
-                view,
-                draft,
-                self.tree,
-                run.times(),
-                now=run.now,
-                yes=yes,
-                dry_run=dry_run,
-                grace_days=int(self.settings["purge", "grace_days"]),
-                ask_over=int(self.settings["purge", "ask_over"]),
-            )
-
-        if dry_run:
-            with self._reading() as (run, _):
-                return plan(run, run.look(), run.draft())[1]
-        return self._run(plan)
-
     def undo(self, run: str | None = None) -> UndoReport:
         """Take back one run (default: the newest pass), keeping later edits; with conflicts nothing changes."""
 
-        actor = "" if self._outside.actor == "human" else self._outside.actor
+        from bonsai.passes import undo
+
+        actor = "" if self.actor == "human" else self.actor
 
         def plan(_: Run, view: View, draft: Draft) -> tuple[Plan, UndoReport]:
             return undo.undo(draft, self._history, undo.choose(self._history.log(), self._history, run, actor))
@@ -317,61 +325,19 @@ class Workspace(Tiers, Finding, Forgetting, Checks, Devices, Caring, Editing, Co
     def daily_add(self, text: str) -> DailyReport:
         """Append an entry to today's daily note (the local day)."""
 
+        from bonsai.adapters import clock
+        from bonsai.passes import daily
+
         return self._run(lambda run, view, draft: daily.add(draft, self.tree, clock.local(run.now).date(), text))
 
     def daily_show(self, day: str | None = None) -> DailyReport:
         """The daily note of a day (`YYYY-MM-DD`, default today)."""
+
+        from bonsai.adapters import clock
+        from bonsai.notes.draft import Draft
+        from bonsai.passes import daily
+        from bonsai.passes.reports import DailyReport
+
         when = daily.parse_day(day) if day else clock.local(self.now()).date()
         path, text = daily.show(Draft(self._store.read, self._store.exists), self.tree, when)
         return DailyReport(path, text, None)
-
-    # -- reflection ------------------------------------------------------------------------------------
-
-    def reflect(self) -> ReflectReport:
-        """Stage what needs a decision in memory/_reflect_staging.json; decisions that stand there already stay."""
-        path = self.tree.at(STAGING)
-        with self._writing() as run:
-            run.look()
-            candidates = reflect.stage(run.view, self.tree, run.times(), self.settings, run.now, self._store.read)
-            run.reindex()
-            if candidates:
-                text = review.staging_json(candidates, run.now_iso, self._json(path))
-                self._store.generate(path, text.encode("utf-8", "replace"))
-            else:
-                self._store.discard(path)
-            run.save()
-            return ReflectReport(run.now_iso, candidates)
-
-    def reflect_show(self) -> ReflectReport:
-        """The reflection that waits; no candidates where there is none."""
-        try:
-            staging = review.read_staging(self._store.read(self.tree.at(STAGING)))
-        except NotFound:
-            return ReflectReport(None, [])
-        return ReflectReport(staging.get("triggered_at"), review.staged_candidates(staging))
-
-    def reflect_apply(self, decisions: Mapping[str, Any]) -> ApplyReport:
-        """Carry out decisions (the staging object with `decision` in each candidate) as one guarded run."""
-
-        parsed = review.parse_decisions(decisions)
-        waiting: list[str] = []
-
-        def plan(run: Run, view: View, draft: Draft) -> tuple[Plan, ApplyReport]:
-            found, report, left = reflect.apply(view, draft, self.tree, self.settings, run.now_iso, parsed)
-            waiting.extend(left)
-            return found, report
-
-        report = self._run(plan)
-        self._keep_waiting(waiting, {decision.file for decision in parsed})
-        return report
-
-    def _keep_waiting(self, waiting: Collection[str], decided: Collection[str]) -> None:
-        path = self.tree.at(STAGING)
-        with suppress(NotFound, BadData, IoFailed):  # the decisions are carried out, and must not be told as failed
-            staging = review.read_staging(self._store.read(path))
-            files = {item.get("file") for item in staging.get("candidates", [])}
-            left = review.left_over(staging, {*waiting, *(files - set(decided))})
-            if left is None:
-                self._store.discard(path)
-            else:
-                self._store.generate(path, left.encode("utf-8", "replace"))

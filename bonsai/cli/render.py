@@ -3,31 +3,36 @@
 What the shell scripts of the original print stands in `render_original`.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Sequence
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from bonsai.cli.screen import Line, Lines
 from bonsai.errors import BonsaiError
 from bonsai.notes.layout import Tree
 from bonsai.notes.problem import ORDER, Problem
-from bonsai.passes.reports import (
-    AllowReport,
-    ApplyReport,
-    ArchiveReport,
-    CommitReport,
-    DailyReport,
-    DoctorReport,
-    InitReport,
-    MigrateReport,
-    MoveReport,
-    PurgeReport,
-    ReflectReport,
-    ReindexReport,
-    RestoreReport,
-    StatusReport,
-    UndoReport,
-)
-from bonsai.passes.verify import VerifyReport
+
+if TYPE_CHECKING:
+    from bonsai.passes.allow import AllowReport
+    from bonsai.passes.reports import (
+        ApplyReport,
+        ArchiveReport,
+        CommitReport,
+        DailyReport,
+        DoctorReport,
+        InitReport,
+        MigrateReport,
+        MoveReport,
+        PurgeReport,
+        ReflectReport,
+        ReindexReport,
+        RestoreReport,
+        StatusReport,
+        UndoReport,
+    )
+    from bonsai.passes.verify import VerifyReport
 
 RULE = "─" * 30
 STYLE = {"HEALTHY": "bold green", "WARNING": "bold yellow", "CRITICAL": "bold red"}

@@ -1,10 +1,13 @@
 """What stands on disk, what stands in git, and what a pass wants changed."""
 
-from dataclasses import dataclass, field
-from typing import Literal, NamedTuple
+from __future__ import annotations
 
-from bonsai.notes.secrets import Secret
-from bonsai.notes.summary import Summary
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+if TYPE_CHECKING:
+    from bonsai.notes.secrets import Secret
+    from bonsai.notes.summary import Summary
 
 EntryKind = Literal["file", "symlink", "special", "unreadable"]
 

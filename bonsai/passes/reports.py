@@ -1,11 +1,14 @@
 """What each verb answers: typed results whose attributes are the keys of its `--json`."""
 
-from dataclasses import dataclass, field, fields, is_dataclass
-from typing import Any, Literal, NamedTuple
+from __future__ import annotations
 
-from bonsai.notes.problem import Problem
-from bonsai.notes.review import Candidate as Candidate  # noqa: PLC0414 (part of a report: exported from here too)
-from bonsai.ports import Commit
+from dataclasses import dataclass, field, fields, is_dataclass
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+if TYPE_CHECKING:
+    from bonsai.notes.problem import Problem
+    from bonsai.notes.review import Candidate
+    from bonsai.ports import Commit
 
 Health = Literal["HEALTHY", "WARNING", "CRITICAL"]
 ChangeKind = Literal["added", "deleted", "edited", "renamed"]
@@ -94,13 +97,6 @@ class CommitReport:
     paths: list[str]
     held: list[str]
     problems: list[Problem] = field(default_factory=list)
-
-
-@dataclass(slots=True)
-class AllowReport:
-    """`allow`: the fingerprints of everything that is allowed now."""
-
-    allowed: list[str]
 
 
 @dataclass(slots=True)

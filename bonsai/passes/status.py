@@ -60,7 +60,7 @@ def status(facts: Facts, settings: Settings, now: datetime) -> StatusReport:
     over = boot.over_budget(facts.boot, settings)
     found += [problem("boot-over-budget", tree.boot, f"has {words}: {advice}") for words in over]
     if facts.staging:
-        where = tree.at("_reflect_staging.json")
+        where = tree.at(layout.STAGING)
         found.append(
             problem("reflection-waiting", where, "a reflection waits: see `bonsai reflect show`, then apply it")
         )

@@ -16,6 +16,7 @@ import pytest
 from bonsai import config, errors
 from bonsai.cli import screen
 from bonsai.cli.main import COMMANDS, run
+from bonsai.notes import review
 from bonsai.passes import reports
 from bonsai.passes.reports import Outlook
 from bonsai.ports import Commit
@@ -510,7 +511,7 @@ def test_the_words_of_the_original(capfd: pytest.CaptureFixture[str], monkeypatc
         "Skipping old-note__DELETE.md — 134 days remaining\nPurged: ancient-note__DELETE.md (184d old)\n\n"
         "Purge log updated: memory/_purge_log.json\n\nPurged 1 files. 1 files still in grace period.\n"
     )
-    Workspace.answer.report = reports.ReflectReport("now", [reports.Candidate("a", "b", 1, 2, "c", "d")] * 7)
+    Workspace.answer.report = reports.ReflectReport("now", [review.Candidate("a", "b", 1, 2, "c", "d")] * 7)
     run(["reflect", "--style", "original"])
     assert capfd.readouterr().out.startswith(
         "Reflection staged: 7 candidates written to _reflect_staging.json\n"
