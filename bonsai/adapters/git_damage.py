@@ -8,7 +8,7 @@ import zlib
 from collections.abc import Iterator
 from contextlib import suppress
 
-from bonsai.adapters import git_graph
+from bonsai.adapters import git_graph, git_reflog
 from bonsai.adapters.git_run import GitRun
 
 _LARGE = 512 * 1024 * 1024  # bytes of one loose object: a larger one is left to git's own checks
@@ -38,33 +38,55 @@ class Aside:
 def mend(run: GitRun, common_dir: str, algorithm: str, aside: Aside) -> list[str]:
     """Set aside what is damaged, with what can be saved of it in its place again. Returns words for what was done."""
     objects = os.path.join(common_dir, "objects")
-    loose = [aside.take(path) for path in _damaged_loose(objects, algorithm)]
+    loose = []
+    for path, kept in _damaged_loose(objects, algorithm):
+        loose.append(aside.take(path))
+        if kept:
+            git_reflog.write(path, kept)
     done = [f"set aside {_count(loose, 'damaged object')}"] if loose else []
     for pack in _packs(objects):
         done += _mend_pack(run, objects, pack, aside)
     return done + _mend_derived(run, common_dir, aside)
 
 
-def _damaged_loose(objects: str, algorithm: str) -> Iterator[str]:
-    for name in sorted(glob.glob("[0-9a-f][0-9a-f]/*", root_dir=objects)):
-        path, oid = os.path.join(objects, name), name.replace(os.sep, "")
-        if len(oid) == hashlib.new(algorithm, usedforsecurity=False).digest_size * 2 and not _is_whole(
-            path, oid, algorithm
-        ):
-            yield path
-
-
-def _is_whole(path: str, oid: str, algorithm: str) -> bool:
-    """Whether the file of a loose object holds what its name says."""
+def is_whole_index(path: str, algorithm: str) -> bool:
+    """Whether an index has the checksum that it ends with; reading it git does not look. Without a file: True."""
     try:
         with open(path, "rb") as file:
-            unpack = zlib.decompressobj()
-            data = unpack.decompress(file.read(), _LARGE)
-    except (OSError, zlib.error):
+            data = file.read()
+    except FileNotFoundError:
+        return True
+    except OSError:
         return False
-    return bool(unpack.unconsumed_tail) or (
-        unpack.eof and hashlib.new(algorithm, data, usedforsecurity=False).hexdigest() == oid
-    )
+    digest = hashlib.new(algorithm, usedforsecurity=False)
+    rest, end = data[: -digest.digest_size], data[-digest.digest_size :]
+    digest.update(rest)
+    return end in (digest.digest(), bytes(digest.digest_size))  # zeros: `index.skipHash`
+
+
+def _damaged_loose(objects: str, algorithm: str) -> Iterator[tuple[str, bytes]]:
+    """The files of damaged objects, each with the bytes of it that are whole all the same, if any."""
+    for name in sorted(glob.glob("[0-9a-f][0-9a-f]/*", root_dir=objects)):
+        path, oid = os.path.join(objects, name), name.replace(os.sep, "")
+        if len(oid) == hashlib.new(algorithm, usedforsecurity=False).digest_size * 2:
+            whole, kept = _read_object(path, oid, algorithm)
+            if not whole:
+                yield path, kept
+
+
+def _read_object(path: str, oid: str, algorithm: str) -> tuple[bool, bytes]:
+    """Whether the file of a loose object is as git wrote it; if it only goes on after its end, what is before that."""
+    try:
+        with open(path, "rb") as file:
+            packed = file.read()
+        unpack = zlib.decompressobj()
+        data = unpack.decompress(packed, _LARGE)
+    except (OSError, zlib.error):
+        return False, b""
+    if unpack.unconsumed_tail:
+        return True, b""
+    named = unpack.eof and hashlib.new(algorithm, data, usedforsecurity=False).hexdigest() == oid
+    return named and not unpack.unused_data, packed[: -len(unpack.unused_data)] if named and unpack.unused_data else b""
 
 
 def _packs(objects: str) -> list[str]:
@@ -99,10 +121,7 @@ def _mend_derived(run: GitRun, common_dir: str, aside: Aside) -> list[str]:
     """What follows from the packs: gone when it is damaged. The commit-graph is written again at the end."""
     objects, done = os.path.join(common_dir, "objects"), []
     if git_graph.is_there(common_dir) and run("commit-graph", "verify", "--no-progress", seconds=_HOUR).code:
-        for name in git_graph.PLACES:
-            path = os.path.join(objects, "info", name)
-            if os.path.lexists(path):
-                aside.take(path)
+        set_graph_aside(common_dir, aside)
         done.append("set aside the damaged commit-graph")
     midx = os.path.join(objects, "pack", "multi-pack-index")
     if os.path.lexists(midx) and run("multi-pack-index", "verify", "--no-progress", seconds=_HOUR).code:
@@ -110,6 +129,14 @@ def _mend_derived(run: GitRun, common_dir: str, aside: Aside) -> list[str]:
             aside.take(path)
         done.append("set aside the damaged multi-pack-index")
     return done
+
+
+def set_graph_aside(common_dir: str, aside: Aside) -> None:
+    """Do without the commit-graph."""
+    for name in git_graph.PLACES:
+        path = os.path.join(common_dir, "objects", "info", name)
+        if os.path.lexists(path):
+            aside.take(path)
 
 
 def _count(items: list[str], noun: str) -> str:

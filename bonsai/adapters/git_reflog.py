@@ -2,6 +2,8 @@
 
 import os
 import re
+import secrets
+from collections.abc import Iterator
 from contextlib import suppress
 
 from bonsai.adapters.git_repo import Layout
@@ -32,3 +34,20 @@ def read(path: str) -> bytes:
     with suppress(OSError), open(path, "rb") as file:
         return file.read()
     return b""
+
+
+def entries(path: str) -> Iterator[tuple[str, str]]:
+    """The commits before and after each move that a reflog tells of, newest first."""
+    found = filter(None, map(ENTRY.fullmatch, reversed(read(path).split(b"\n"))))
+    return ((item[1].decode(), item[2].decode()) for item in found)
+
+
+def write(path: str, data: bytes) -> None:
+    """Write a small file of git whole and durable. Raises OSError."""
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    fresh = f"{path}.{secrets.token_hex(4)}.tmp"
+    with open(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644), "wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(fresh, path)

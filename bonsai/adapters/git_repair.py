@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
-from bonsai.adapters import git_damage, git_graph, git_reflog
+from bonsai.adapters import git_damage, git_graph, git_reflog, git_refs, git_settings
 from bonsai.adapters.git_damage import Aside
 from bonsai.adapters.git_index import Index
 from bonsai.adapters.git_repo import Layout, Repository, is_id
@@ -19,7 +19,7 @@ from bonsai.adapters.git_run import GitRun, Result
 from bonsai.errors import IoFailed
 
 _MISSING = re.compile(r"missing (blob|tree|commit|tag) ([0-9a-f]{40,64})")
-_MOVED = re.compile(rb"\tcheckout: moving from [^\n ]{1,1000} to ([^\n ]{1,1000})")
+_ENTRY = re.compile(r"invalid reflog entry ([0-9a-f]{40,64})")
 _FAR = 1000  # commits of the past that are tried, newest first
 _HOUR = 3600.0  # seconds
 _TOLD = 5  # lost objects that are named one by one
@@ -45,39 +45,6 @@ Files = Callable[[], Iterable[DiskFile]]
 BlobId = Callable[[bytes], str]
 
 
-def mend_head(git_dir: str, common_dir: str, aside: Aside) -> list[str]:
-    """Let HEAD name the branch again that it was on, where it is no more than garbage; says what was done."""
-    head = os.path.join(git_dir, "HEAD")
-    data = git_reflog.read(head)
-    text = data.decode("utf-8", "surrogateescape").strip()
-    if is_id(text) or (text.startswith("ref: refs/") and "\0" not in text) or os.path.islink(head):
-        return []
-    branch = _last_branch(git_dir, common_dir)
-    if not branch:
-        return []
-    if os.path.lexists(head):
-        aside.take(head)
-    _write(head, f"ref: {branch}\n".encode())
-    return [f"HEAD is on {branch} again"]
-
-
-def _last_branch(git_dir: str, common_dir: str) -> str:
-    """The branch that HEAD was on: as its log says, else the only one there is, else one of the usual names."""
-    heads = os.path.join(common_dir, "refs", "heads")
-    files = (os.path.join(folder, name) for folder, _, found in os.walk(heads) for name in found)
-    names = [os.path.relpath(path, heads) for path in files]
-    packed = git_reflog.read(os.path.join(common_dir, "packed-refs")).decode("utf-8", "surrogateescape").split("\n")
-    names += [line.partition(" refs/heads/")[2] for line in packed if " refs/heads/" in line]
-    moves = _MOVED.findall(git_reflog.read(os.path.join(git_dir, "logs", "HEAD")))
-    last = os.fsdecode(moves[-1]) if moves else ""
-    if last in names:
-        return f"refs/heads/{last}"
-    known = [name for name in dict.fromkeys(names) if not name.endswith(".lock")]
-    usual = [name for name in ("main", "master") if name in known]
-    found = known if len(known) == 1 else usual
-    return f"refs/heads/{found[0]}" if found else ""
-
-
 def mend(root: str, files: Files, known: Sequence[tuple[str, int, str]], blob_id: BlobId, folder: str) -> Mended:
     """Mend what is damaged of the repository of a workspace as far as it can be.
 
@@ -97,14 +64,15 @@ def mend(root: str, files: Files, known: Sequence[tuple[str, int, str]], blob_id
         return Mended([], [], False)
     aside = Aside(folder, os.path.dirname(dirs[1]))
     try:
-        done = mend_head(*dirs, aside)
+        done, lost = git_settings.mend(root, *dirs, aside)
+        done += git_refs.mend_head(*dirs, aside)
         calm = repository.state().blocked in (None, "unusable", "locked")
         repair = Repair(run, repository.layout(), repository.branch() if calm else "", files, known, blob_id, aside)
         found = repair.mend()
     except OSError as error:
         raise IoFailed(f"{error.strerror}", path=error.filename, hint="Correct that, then run it again.") from error
     kept = [f"what was damaged is in {folder}"] if aside.taken else []
-    return Mended([*done, *found.done, *kept], found.lost, found.back)
+    return Mended([*done, *found.done, *kept], [*lost, *found.lost], found.back)
 
 
 class Repair:
@@ -127,9 +95,11 @@ class Repair:
     ) -> None:
         self._git, self._layout, self._branch = run, layout, branch
         self._files, self._known, self._blob_id, self._aside = files, known, blob_id, aside
+        self._folders = list(dict.fromkeys((layout.git_dir, layout.common_dir)))
+        self._reftable = os.path.isdir(os.path.join(layout.common_dir, "reftable"))  # refs and logs in no files
         self._private = os.path.join(layout.git_dir, f"bonsai-index-{secrets.token_hex(6)}")
         self._bad: set[str] = set()  # commits that are gone, or whose files are
-        self._cut: list[str] = []  # what of the history is gone, in words
+        self._cut: list[str] = []  # what of the history, and which refs are gone, in words
         self.done: list[str] = []
 
     def mend(self) -> Mended:
@@ -139,6 +109,7 @@ class Repair:
             index = self._has_index()
             self._make_again(index)
             back = self._mend_branch()
+            self._mend_refs()
             self._cut_history()
             if not index:
                 self._mend_index()
@@ -221,13 +192,17 @@ class Repair:
         result = self._run("rev-parse", "--verify", "--quiet", "--end-of-options", ref)
         named = result.out.decode("ascii", "replace").strip() if result.code == 0 else ""
         logged = [new for _, new in self._entries(ref)]
-        if not named and not text and not logged and not os.path.lexists(path):
-            return False  # a branch without a commit yet
+        own = any(os.path.lexists(os.path.join(folder, "logs", ref)) for folder in self._folders)
+        if not named and not os.path.lexists(path) and not (own or (logged and not self._stands(logged[0]))):
+            return False  # a branch without a commit yet, perhaps one that was begun beside others (`--orphan`)
+        stands = named
+        if named and not text and git_refs.is_behind(self._layout.common_dir, ref, named):
+            named = logged[0]
         candidates = dict.fromkeys([named or text, *self._ancestors(named or text), *logged])
         if not any(map(is_id, candidates)):
             candidates = dict.fromkeys(self._only_tip())
         found = next((sha for sha in list(candidates)[:_FAR] if is_id(sha) and self._is_usable(sha)), "")
-        if found and found == named:
+        if found and found == stands and (found == text or not os.path.lexists(path)):
             return False
         self._bad |= {sha for sha in candidates if is_id(sha) and sha != found and not self._is_usable(sha)}
         if os.path.lexists(path):
@@ -239,8 +214,32 @@ class Repair:
         result = self._git("update-ref", "--create-reflog", "-m", "bonsai doctor", ref, found)
         if result.code:
             raise self._git.failure(result)
-        self.done.append(f"{ref} is at {found[:10]} again" + (f", since {named[:10]} cannot be read" if named else ""))
-        return bool(self._bad) or bool(named)
+        since = f", since {named[:10]} cannot be read" if named not in ("", found) else ""
+        self.done.append(f"{ref} is at {found[:10]} again{since}")
+        return bool(self._bad) or named not in ("", found)
+
+    def _stands(self, sha: str) -> bool:
+        """Whether a branch is at a commit."""
+        return bool(self._run("for-each-ref", "--count=1", f"--points-at={sha}", "refs/heads").out)
+
+    def _mend_refs(self) -> None:
+        """The refs beside the branch of HEAD."""
+        if self._reftable:
+            return
+        head = self._run("symbolic-ref", "--quiet", "HEAD").out.decode("utf-8", "surrogateescape").strip()
+        found = git_refs.Refs(
+            self._git, self._layout.common_dir, self._branch or head, self._kinds, self._is_usable, self._aside
+        )
+        found.mend()
+        self.done += found.done
+        self._cut += found.lost
+
+    def _kinds(self, names: Iterable[str]) -> dict[str, str]:
+        """The kind of each of these objects that is there."""
+        data = "".join(f"{name}\n" for name in names if is_id(name)).encode()
+        said = self._run("cat-file", "--batch-check=%(objectname) %(objecttype)", data=data).out if data else b""
+        pairs = (line.split(" ") for line in said.decode("ascii", "replace").split("\n") if line)
+        return {name: kind for name, kind in pairs if kind != "missing"}
 
     def _cut_history(self) -> None:
         """End the history where a commit, or a folder of one, is gone, as in a shallow clone.
@@ -253,22 +252,22 @@ class Repair:
             or self._run("rev-list", "--objects", "--filter=blob:none", "HEAD", seconds=_HOUR).code == 0
         ):
             return
-        out = self._run("rev-list", "--topo-order", "--parents", "HEAD", seconds=_HOUR).out.decode("ascii", "replace")
-        out = out or self._run("rev-list", "--parents", "HEAD", seconds=_HOUR).out.decode("ascii", "replace")
-        family = [line.split(" ") for line in out.split("\n") if line]
-        whole = dict[str, list[str]]()
-        for sha, *parents in family:
-            if not self._is_usable(sha):
-                break
-            whole[sha] = parents
+        family, whole = self._family(), dict[str, list[str]]()
+        waiting = self._run("rev-parse", "--verify", "--quiet", "HEAD").out.decode("ascii", "replace").split()
+        while waiting:
+            sha = waiting.pop()
+            if sha not in whole and sha in family and self._is_usable(sha):
+                whole[sha] = family[sha]
+                waiting += family[sha]
         ends = [sha for sha, parents in whole.items() if not whole.keys() >= set(parents)]
         if not ends:
             return
         path = os.path.join(self._layout.common_dir, "shallow")
-        _write(path, git_reflog.read(path) + "".join(f"{sha}\n" for sha in ends).encode())
+        git_reflog.write(path, git_reflog.read(path) + "".join(f"{sha}\n" for sha in ends).encode())
         logged = {sha for pair in self._entries(self._branch) for sha in pair}
         self._bad |= {sha for sha in logged - whole.keys() if sha.strip("0")}
-        self._cut = [f"the history before {sha[:10]}" for sha in ends]
+        git_damage.set_graph_aside(self._layout.common_dir, self._aside)  # git uses none where history is cut
+        self._cut += [f"the history before {sha[:10]}" for sha in ends]
         self.done.append(f"the history begins at {', '.join(sha[:10] for sha in ends)}: before it something is gone")
 
     def _forget(self, ref: str) -> None:
@@ -278,25 +277,32 @@ class Repair:
         kept = [line for line in lines if not line.endswith(b" " + ref.encode("utf-8", "surrogateescape"))]
         if kept != lines:
             self._aside.take(path)
-            _write(path, b"\n".join(kept))
+            git_reflog.write(path, b"\n".join(kept))
 
     def _ancestors(self, sha: str) -> list[str]:
         """The commits before one, as far as they can be read."""
-        if not is_id(sha):
-            return []
-        out = self._run("rev-list", "--first-parent", f"--max-count={_FAR}", "--end-of-options", sha, "--").out
-        return out.decode("ascii", "replace").split()
+        found, family = list[str](), self._family() if is_id(sha) else {}
+        while sha in family and len(found) < _FAR:
+            found.append(sha)
+            sha = next(iter(family[sha]), "")
+        return found
 
     def _only_tip(self) -> list[str]:
         """The one commit that no other follows; where there are several nobody can tell which it was."""
+        family = self._family()
+        followed = {parent for parents in family.values() for parent in parents}
+        tips = [sha for sha in family if sha not in followed]
+        return tips if len(tips) == 1 else []
+
+    def _family(self) -> dict[str, list[str]]:
+        """All commits that are there, and their parents; `rev-list` from a tip gives up where one is gone."""
         out = self._run("cat-file", "--batch-all-objects", "--batch-check=%(objecttype) %(objectname)").out
         commits = b"".join(line[7:] + b"\n" for line in out.split(b"\n") if line.startswith(b"commit "))
         if not commits:
-            return []
-        family = self._run("rev-list", "--no-walk=unsorted", "--parents", "--stdin", data=commits).out.decode()
-        followed = {parent for line in family.split("\n") for parent in line.split(" ")[1:]}
-        tips = [sha for sha in commits.decode().split() if sha not in followed]
-        return tips if len(tips) == 1 else []
+            return {}
+        family = self._run("rev-list", "--no-walk=unsorted", "--parents", "--stdin", data=commits, seconds=_HOUR).out
+        rows = (line.split(" ") for line in family.decode("ascii", "replace").split("\n") if line)
+        return {sha: parents for sha, *parents in rows}
 
     def _is_usable(self, sha: str) -> bool:
         """Whether a commit and all its folders are there: a text that is lost keeps nobody from going on."""
@@ -306,9 +312,11 @@ class Repair:
 
     def _has_index(self) -> bool:
         """Whether the person's index can be read; one that cannot is set aside, since git checks nothing beside it."""
-        if self._run("ls-files", "--stage").code == 0:
+        path = os.path.join(self._layout.git_dir, "index")
+        if self._run("ls-files", "--stage").code == 0 and git_damage.is_whole_index(path, self._layout.algorithm):
             return True
-        self._aside.take(os.path.join(self._layout.git_dir, "index"))
+        if os.path.lexists(path):
+            self._aside.take(path)
         return False
 
     def _mend_index(self) -> None:
@@ -323,14 +331,14 @@ class Repair:
 
     def _entries(self, ref: str) -> Iterator[tuple[str, str]]:
         """The commits before and after each move of a ref, newest first."""
-        for folder in dict.fromkeys((self._layout.git_dir, self._layout.common_dir)):
+        for folder in self._folders:
             for name in (ref, "HEAD"):
-                lines = git_reflog.read(os.path.join(folder, "logs", name)).split(b"\n")
-                found = filter(None, map(git_reflog.ENTRY.fullmatch, reversed(lines)))
-                yield from ((item[1].decode(), item[2].decode()) for item in found)
+                yield from git_reflog.entries(os.path.join(folder, "logs", name))
 
     def _mend_reflogs(self) -> None:
         """Keep of each reflog the lines that are one and that lead to what is there."""
+        said = self._run("fsck", "--no-dangling", "--no-progress", "--connectivity-only", seconds=_HOUR)
+        self._bad |= set(_ENTRY.findall(f"{said.out.decode('utf-8', 'replace')}\n{said.err}"))
         for path in git_reflog.places(self._layout):
             data = git_reflog.read(path)
             lines = data.split(b"\n")
@@ -338,7 +346,7 @@ class Repair:
             if b"".join(line + b"\n" for line in kept) == data:
                 continue
             self._aside.take(path)
-            _write(path, b"".join(line + b"\n" for line in kept))
+            git_reflog.write(path, b"".join(line + b"\n" for line in kept))
             self.done.append(f"left out what is damaged of {os.path.relpath(path, self._layout.git_dir)}")
 
     def _is_gone(self, entry: re.Match[bytes]) -> bool:
@@ -347,14 +355,3 @@ class Repair:
     def _run(self, *args: str, data: bytes = b"", seconds: float = 120.0, literal: bool = True) -> Result:
         """Ask git without what is derived, which may be damaged as well."""
         return self._git(*args, data=data, seconds=seconds, literal=literal, config=git_damage.PLAIN)
-
-
-def _write(path: str, data: bytes) -> None:
-    """Write a small file whole and durable. Raises OSError."""
-    os.makedirs(os.path.dirname(path), exist_ok=True)
-    fresh = f"{path}.{secrets.token_hex(4)}.tmp"
-    with open(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644), "wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(fresh, path)

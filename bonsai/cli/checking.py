@@ -12,12 +12,13 @@ from bonsai.errors import BadData
 @click.option("--secrets", is_flag=True, help="Have detect-secrets look for credentials in every text.")
 @door
 def doctor(door: Door, fix: bool, unlock: bool, secrets: bool) -> int:
-    """Check the workspace and its repository. Exit code 1 when a check fails."""
+    """Check the workspace and its repository. Exit code 1 when a check fails or something is lost."""
     from bonsai.cli import render
 
     with door.workspace() as workspace:
         report = workspace.doctor(fix=fix, unlock=unlock, secrets=secrets)
-    return door.answer(report, render.doctor(report), code=int(not all(check.ok for check in report.checks)))
+    fine = not report.lost and all(check.ok for check in report.checks)
+    return door.answer(report, render.doctor(report), code=int(not fine))
 
 
 @verb("verify", "bonsai verify\nbonsai verify --json")
