@@ -49,8 +49,13 @@ def mend(run: GitRun, common_dir: str, algorithm: str, aside: Aside) -> list[str
     return done + _mend_derived(run, common_dir, aside)
 
 
-def is_whole_index(path: str, algorithm: str) -> bool:
-    """Whether an index has the checksum that it ends with; reading it git does not look. Without a file: True."""
+def is_whole_index(run: GitRun, path: str, algorithm: str) -> bool:
+    """Whether an index can be read and has the checksum that it ends with, at which reading git does not look.
+
+    True without a file.
+    """
+    if run("ls-files", "--stage", config=PLAIN).code:
+        return False
     try:
         with open(path, "rb") as file:
             data = file.read()
@@ -61,7 +66,12 @@ def is_whole_index(path: str, algorithm: str) -> bool:
     digest = hashlib.new(algorithm, usedforsecurity=False)
     rest, end = data[: -digest.digest_size], data[-digest.digest_size :]
     digest.update(rest)
-    return end in (digest.digest(), bytes(digest.digest_size))  # zeros: `index.skipHash`
+    if end == bytes(digest.digest_size):  # git writes zeros when it is told to, but so end many that are cut off
+        asked = [
+            run("config", "--type=bool", "--get", key).out.strip() for key in ("index.skipHash", "feature.manyFiles")
+        ]
+        return b"true" in asked
+    return end == digest.digest()
 
 
 def _damaged_loose(objects: str, algorithm: str) -> Iterator[tuple[str, bytes]]:

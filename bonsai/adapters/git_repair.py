@@ -313,7 +313,7 @@ class Repair:
     def _has_index(self) -> bool:
         """Whether the person's index can be read; one that cannot is set aside, since git checks nothing beside it."""
         path = os.path.join(self._layout.git_dir, "index")
-        if self._run("ls-files", "--stage").code == 0 and git_damage.is_whole_index(path, self._layout.algorithm):
+        if git_damage.is_whole_index(self._git, path, self._layout.algorithm):
             return True
         if os.path.lexists(path):
             self._aside.take(path)
