@@ -24,7 +24,7 @@ class MemoryBuffer:
     def push(self, thread: str, messages: Sequence[Message], ttl: int) -> None:
         """See Buffer."""
         with self._lock:
-            held = self._held(thread) | {item.seq: replace(item, metadata=None) for item in messages}
+            held = self._held(thread) | {item.seq: item._replace(metadata=None) for item in messages}
             newest = sorted(held)[-BUFFER:]
             self._threads[thread] = (self._now() + ttl, {seq: held[seq] for seq in newest})
 
@@ -32,6 +32,10 @@ class MemoryBuffer:
         """See Buffer."""
         with self._lock:
             return list(self._held(thread).values())
+
+    def together(self, thread: str, keys: Sequence[Key]) -> tuple[list[Message], list[str | None]]:
+        """See Buffer."""
+        return self.recent(thread), [self.get(key) for key in keys]
 
     def put(self, key: Key, value: str, ttl: int) -> None:
         """See Buffer."""
@@ -84,7 +88,7 @@ class MemoryLog:
             time, added = self._clock().isoformat(), 0
             for item in messages:
                 if item.id not in self._messages:
-                    kept = replace(item, time=time, seq=len(self._messages) + 1)
+                    kept = item._replace(time=time, seq=len(self._messages) + 1)
                     self._messages[item.id] = kept
                     self._threads[item.thread].append(kept)
                     added += 1

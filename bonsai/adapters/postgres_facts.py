@@ -1,18 +1,18 @@
 """FactStore in PostgreSQL: for services with many users."""
 
 from collections.abc import Sequence
-from datetime import UTC
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from bonsai.adapters.postgres import Postgres
+from bonsai.adapters.postgres import Postgres, Question, iso
 from bonsai.conversation.armour import armour, bare
-from bonsai.conversation.fact import Fact, Told, folded
+from bonsai.conversation.fact import CONFIDENCE, Fact, Told, folded
 
 if TYPE_CHECKING:
     from psycopg import Connection
 
-_COLUMNS = "user_id, fact_key, fact_value, confidence, version, updated_at, turn"
+_NAMES = "user_id, fact_key, fact_value, confidence, version, updated_at, turn"
+_COLUMNS = _NAMES.replace("updated_at", iso("updated_at"))
 #: The rules of `fact.replaces`, where two writers meet at the row itself.
 _PUT = f"""
     INSERT INTO semantic_facts AS old (id, user_id, fact_key, fact_value, confidence, updated_at, turn, folded)
@@ -25,7 +25,8 @@ _PUT = f"""
         AND NOT (%(keep)s AND coalesce(old.confidence, 0.8) > EXCLUDED.confidence)
     RETURNING {_COLUMNS}
 """
-_KEEP = f"INSERT INTO fact_versions ({_COLUMNS}) VALUES (%s, %s, %s, %s, %s, %s, %s) ON CONFLICT DO NOTHING"
+_KEEP = f"INSERT INTO fact_versions ({_NAMES}) VALUES (%s, %s, %s, %s, %s, %s, %s) ON CONFLICT DO NOTHING"
+_LONG_AGO = "0001-01-01T00:00:00+00:00"  # of a row that another tool wrote without a time
 _ONCE = "once:"  # how the turn of a fact begins that no turn told
 _FOLDED = r"coalesce(folded, lower(fact_key || E'\n' || fact_value))"
 
@@ -34,7 +35,7 @@ class PostgresFacts:
     """The FactStore in the tables of `postgres.MIGRATIONS`."""
 
     def __init__(self, database: Postgres) -> None:
-        self._database = database
+        self._database, self._source = database, f"postgres {database.place}"
 
     def put(self, user: str, facts: Sequence[Told], *, turn: str = "", since: str | None = None) -> list[Fact]:
         """See FactStore."""
@@ -82,8 +83,16 @@ class PostgresFacts:
 
     def newest(self, user: str, limit: int = 20) -> list[Fact]:
         """See FactStore."""
+        return self.told(self._database.ask(*self.told_last(user, limit)))
+
+    def told_last(self, user: str, limit: int) -> Question:
+        """What `newest` asks."""
         where = "FROM semantic_facts WHERE user_id = %s ORDER BY updated_at DESC, fact_key LIMIT %s"
-        return self._query(f"SELECT {_COLUMNS} {where}", (armour(user), max(limit, 0)))
+        return f"SELECT {_COLUMNS} {where}", (armour(user), max(limit, 0))
+
+    def told(self, rows: Sequence[Any]) -> list[Fact]:
+        """What the answer to that says."""
+        return [self._fact(row) for row in rows]
 
     def search(self, user: str, query: str, limit: int = 10) -> list[Fact]:
         """See FactStore."""
@@ -104,21 +113,10 @@ class PostgresFacts:
         self._database.close()
 
     def _query(self, query: str, values: Sequence[Any]) -> list[Fact]:
-        rows = self._database.ask(query, values)
-        return [self._fact(row) for row in rows]
+        return self.told(self._database.ask(query, values))
 
     def _fact(self, row: Sequence[Any]) -> Fact:
         user, key, value, confidence, version, updated, turn = row
-        sure = 0.8 if confidence is None else float(confidence)
-        time = updated.astimezone(UTC).isoformat()
+        sure = CONFIDENCE if confidence is None else confidence
         told_by = "" if turn.startswith(_ONCE) else bare(turn)
-        return Fact(
-            bare(user),
-            bare(key),
-            bare(value),
-            sure,
-            int(version or 1),
-            time,
-            told_by,
-            f"postgres {self._database.place}",
-        )
+        return Fact(bare(user), bare(key), bare(value), sure, version or 1, updated or _LONG_AGO, told_by, self._source)

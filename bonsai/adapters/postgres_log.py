@@ -2,10 +2,9 @@
 
 import json
 from collections.abc import Sequence
-from datetime import UTC
 from typing import TYPE_CHECKING, Any
 
-from bonsai.adapters.postgres import Postgres
+from bonsai.adapters.postgres import Postgres, Question, iso
 from bonsai.conversation.armour import armour, armour_json, bare, bare_json
 from bonsai.conversation.ports import Appended
 from bonsai.conversation.turn import Event, Message
@@ -13,7 +12,7 @@ from bonsai.conversation.turn import Event, Message
 if TYPE_CHECKING:
     from psycopg import Connection
 
-_COLUMNS = "id::text, thread_id, role, content, user_id, intent, metadata, created_at, seq"
+_COLUMNS = f"id::text, thread_id, role, content, user_id, intent, metadata, {iso('created_at')}, seq"
 _INSERT = """
     INSERT INTO messages (id, thread_id, role, content, user_id, intent, metadata, created_at)
     VALUES (%s, %s, %s, %s, %s, %s, %s, clock_timestamp()) ON CONFLICT (id) DO NOTHING
@@ -22,8 +21,8 @@ _EVENT = """
     INSERT INTO events (id, user_id, ts, type, payload, payload_hash) VALUES (%s, %s, clock_timestamp(), %s, %s, %s)
     ON CONFLICT DO NOTHING
 """
-_EVENTS = """
-    SELECT type, payload, ts FROM events WHERE user_id = %(user)s AND (%(type)s = '' OR type = %(type)s)
+_EVENTS = f"""
+    SELECT type, payload, {iso("ts")} FROM events WHERE user_id = %(user)s AND (%(type)s = '' OR type = %(type)s)
     ORDER BY ts DESC, id LIMIT %(limit)s
 """
 
@@ -53,9 +52,16 @@ class PostgresLog:
 
     def read(self, thread: str, limit: int = 50, before: int = 0) -> list[Message]:
         """See MessageLog."""
+        return self.said(self._database.ask(*self.newest(thread, limit, before)))
+
+    def newest(self, thread: str, limit: int, before: int = 0) -> Question:
+        """What `read` asks."""
         query = f"SELECT {_COLUMNS} FROM messages WHERE thread_id = %s AND seq < %s ORDER BY seq DESC LIMIT %s"
-        values = (armour(thread), before or 2**62, max(limit, 0))
-        rows = self._database.ask(query, values)
+        return query, (armour(thread), before or 2**62, max(limit, 0))
+
+    @staticmethod
+    def said(rows: Sequence[Any]) -> list[Message]:
+        """What the answer to that says."""
         return [_message(row) for row in reversed(rows)]
 
     def record(self, event: Event) -> bool:
@@ -70,7 +76,7 @@ class PostgresLog:
         """See MessageLog."""
         values = {"user": armour(user), "type": armour(type), "limit": max(limit, 0)}
         rows = self._database.ask(_EVENTS, values)
-        return [Event(user, bare(kind), bare_json(payload), _iso(time)) for kind, payload, time in rows]
+        return [Event(user, bare(kind), bare_json(payload), time or "") for kind, payload, time in rows]
 
     def close(self) -> None:
         """Release the connections."""
@@ -86,20 +92,9 @@ def _json(value: Any) -> str:
     return json.dumps(armour_json(value), allow_nan=False)
 
 
-def _iso(time: Any) -> str:
-    return str(time.astimezone(UTC).isoformat())
-
-
 def _message(row: Sequence[Any]) -> Message:
     number, thread, role, content, user, intent, metadata, time, seq = row
+    more = None if metadata is None else bare_json(metadata)
     return Message(
-        id=number,
-        thread=bare(thread),
-        role=bare(role),
-        content=bare(content),
-        user=bare(user),
-        intent=bare(intent or ""),
-        metadata=None if metadata is None else bare_json(metadata),
-        time=_iso(time),
-        seq=seq,
+        number, bare(thread), bare(role), bare(content), bare(user), bare(intent or ""), more, time or "", seq
     )

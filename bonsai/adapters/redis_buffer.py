@@ -48,7 +48,16 @@ class RedisBuffer:
         """See Buffer."""
         with self._asked():
             found: Any = self._redis.zrange(self._name(("buffer", thread)), 0, -1)
-        return [unpacked(item.decode(), thread) for item in found]
+        return unpacked((item.decode() for item in found), thread)
+
+    def together(self, thread: str, keys: Sequence[Key]) -> tuple[list[Message], list[str | None]]:
+        """See Buffer. One trip."""
+        with self._asked(), self._redis.pipeline(transaction=False) as pipe:
+            pipe.zrange(self._name(("buffer", thread)), 0, -1)
+            pipe.mget([self._name(key) for key in keys])
+            found, values = pipe.execute()
+        held = [None if value is None else bare(value.decode()) for value in values]
+        return unpacked((item.decode() for item in found), thread), held
 
     def put(self, key: Key, value: str, ttl: int) -> None:
         """See Buffer."""

@@ -20,6 +20,7 @@ _MIGRATIONS = [
         "CREATE INDEX threads_until ON threads (until)",
     ],
 ]
+_RECENT = "SELECT data FROM recent JOIN threads USING (thread) WHERE thread = ? AND until > ? ORDER BY seq"
 
 
 class SqliteBuffer:
@@ -45,9 +46,17 @@ class SqliteBuffer:
 
     def recent(self, thread: str) -> list[Message]:
         """See Buffer."""
-        query = "SELECT data FROM recent JOIN threads USING (thread) WHERE thread = ? AND until > ? ORDER BY seq"
-        with _unavailable(), self._file.reading() as db:
-            return [unpacked(row[0], thread) for row in db.execute(query, (armour(thread), self._now()))]
+        with _unavailable():
+            return unpacked((row[0] for row in self._file.ask(_RECENT, (armour(thread), self._now()))), thread)
+
+    def together(self, thread: str, keys: Sequence[Key]) -> tuple[list[Message], list[str | None]]:
+        """See Buffer."""
+        names, now = [spelled(key) for key in keys], self._now()
+        query = f"SELECT name, value FROM held WHERE until > ? AND name IN ({', '.join('?' * len(names))})"
+        with _unavailable():
+            texts = [row[0] for row in self._file.ask(_RECENT, (armour(thread), now))]
+            held = {name: bare(value) for name, value in self._file.ask(query, (now, *names))}
+        return unpacked(texts, thread), [held.get(name) for name in names]
 
     def put(self, key: Key, value: str, ttl: int) -> None:
         """See Buffer."""
@@ -58,10 +67,9 @@ class SqliteBuffer:
 
     def get(self, key: Key) -> str | None:
         """See Buffer."""
-        with _unavailable(), self._file.reading() as db:
-            query = "SELECT value FROM held WHERE name = ? AND until > ?"
-            row = db.execute(query, (spelled(key), self._now())).fetchone()
-        return None if row is None else bare(row[0])
+        with _unavailable():
+            rows = self._file.ask("SELECT value FROM held WHERE name = ? AND until > ?", (spelled(key), self._now()))
+        return bare(rows[0][0]) if rows else None
 
     def take(self, key: Key) -> str | None:
         """See Buffer."""

@@ -2,7 +2,6 @@
 
 import sqlite3
 from collections.abc import Callable, Sequence
-from dataclasses import astuple
 from datetime import datetime
 from typing import Any
 
@@ -29,8 +28,13 @@ MIGRATIONS = [
         " fact_value TEXT NOT NULL, confidence REAL NOT NULL, updated_at TEXT NOT NULL, turn TEXT NOT NULL,"
         " PRIMARY KEY (user_id, fact_key, version))",
     ],
+    [  # what was told in one turn has one time: without the key in the index those facts are sorted at each load
+        "DROP INDEX idx_facts_user",
+        "CREATE INDEX idx_facts_user ON semantic_facts (user_id, updated_at DESC, fact_key)",
+    ],
 ]
 _COLUMNS = "user_id, fact_key, fact_value, confidence, version, updated_at, turn"
+_ONE = f"SELECT {_COLUMNS} FROM semantic_facts WHERE user_id = ? AND fact_key = ?"
 
 
 class SqliteFacts:
@@ -46,28 +50,24 @@ class SqliteFacts:
             return [self._put(db, user, new, now, turn, since) for new in facts]
 
     def _put(self, db: sqlite3.Connection, user: str, new: Told, now: str, turn: str, since: str | None) -> Fact:
-        old = self._get(db, user, new.key)
+        row = db.execute(_ONE, (armour(user), armour(new.key))).fetchone()
+        old = self._fact(row) if row else None
         if old is not None and not replaces(new, old, turn, since):
             return old
         version = old.version + 1 if old else 1
         fact = Fact(user, new.key, new.value, new.confidence, version, now, turn, self._file.name)
-        row = tuple(armour(value) if isinstance(value, str) else value for value in astuple(fact)[:7])
+        texts = tuple(armour(value) if isinstance(value, str) else value for value in fact[:7])
         db.execute(
             f"REPLACE INTO semantic_facts ({_COLUMNS}, folded) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-            (*row, armour(folded(new.key, new.value))),
+            (*texts, armour(folded(new.key, new.value))),
         )
-        db.execute(f"INSERT INTO fact_versions ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)", row)
+        db.execute(f"INSERT INTO fact_versions ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)", texts)
         return fact
 
     def get(self, user: str, key: str) -> Fact | None:
         """See FactStore."""
-        with self._file.reading() as db:
-            return self._get(db, user, key)
-
-    def _get(self, db: sqlite3.Connection, user: str, key: str) -> Fact | None:
-        query = f"SELECT {_COLUMNS} FROM semantic_facts WHERE user_id = ? AND fact_key = ?"
-        row = db.execute(query, (armour(user), armour(key))).fetchone()
-        return self._fact(row) if row else None
+        rows = self._file.ask(_ONE, (armour(user), armour(key)))
+        return self._fact(rows[0]) if rows else None
 
     def newest(self, user: str, limit: int = 20) -> list[Fact]:
         """See FactStore."""
@@ -92,8 +92,7 @@ class SqliteFacts:
         self._file.close()
 
     def _query(self, query: str, values: Sequence[Any]) -> list[Fact]:
-        with self._file.reading() as db:
-            return [self._fact(row) for row in db.execute(query, values)]
+        return [self._fact(row) for row in self._file.ask(query, values)]
 
     def _fact(self, row: Sequence[Any]) -> Fact:
         user, key, value, confidence, version, updated, turn = row

@@ -31,8 +31,7 @@ class SqliteLog:
     def read(self, thread: str, limit: int = 50, before: int = 0) -> list[Message]:
         """See MessageLog."""
         query = f"SELECT {_COLUMNS} FROM messages WHERE thread_id = ? AND seq < ? ORDER BY seq DESC LIMIT ?"
-        with self._file.reading() as db:
-            rows = db.execute(query, (armour(thread), before or 2**62, max(limit, 0))).fetchall()
+        rows = self._file.ask(query, (armour(thread), before or 2**62, max(limit, 0)))
         return [_message(row) for row in reversed(rows)]
 
     def record(self, event: Event) -> bool:
@@ -48,8 +47,7 @@ class SqliteLog:
             "SELECT type, payload, ts FROM events WHERE user_id = ?1 AND (?2 = '' OR type = ?2)"
             " ORDER BY seq DESC LIMIT ?3"
         )
-        with self._file.reading() as db:
-            rows = db.execute(query, (armour(user), armour(type), max(limit, 0))).fetchall()
+        rows = self._file.ask(query, (armour(user), armour(type), max(limit, 0)))
         return [Event(user, bare(kind), bare_json(json.loads(payload)), time) for kind, payload, time in rows]
 
     def close(self) -> None:
@@ -73,14 +71,5 @@ def _json(value: Any) -> str:
 
 def _message(row: Sequence[Any]) -> Message:
     number, thread, role, content, user, intent, metadata, time, seq = row
-    return Message(
-        id=number,
-        thread=bare(thread),
-        role=bare(role),
-        content=bare(content),
-        user=bare(user),
-        intent=bare(intent or ""),
-        metadata=None if metadata is None else bare_json(json.loads(metadata)),
-        time=time,
-        seq=seq,
-    )
+    more = None if metadata is None else bare_json(json.loads(metadata))
+    return Message(number, bare(thread), bare(role), bare(content), bare(user), bare(intent or ""), more, time, seq)

@@ -6,6 +6,7 @@ import sqlite3
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from typing import Any
 
 from bonsai.errors import BonsaiError, Busy, IoFailed, Misconfigured, Refused
 
@@ -42,11 +43,10 @@ class SqliteStore:
                     db.execute("ROLLBACK")
                 raise
 
-    @contextmanager
-    def reading(self) -> Iterator[sqlite3.Connection]:
-        """For one query. Raises like `writing`."""
+    def ask(self, query: str, values: Sequence[Any]) -> list[Any]:
+        """The rows of one query that changes nothing. Raises like `writing`."""
         with self._using() as db:
-            yield db
+            return db.execute(query, values).fetchall()
 
     def close(self) -> None:
         """Release the file."""

@@ -58,6 +58,11 @@ def fit(whole: Context, tokens: int, cost: Callable[[Context], int]) -> Context:
 
     A follow-up is never cut: where it alone is larger than the budget, the context is too.
     """
+    if _length(whole) <= 4 * tokens:  # most contexts: all of it fits, and nothing has to be chosen
+        out = replace(whole, history=whole.history or list(whole.buffer))
+        out.tokens = cost(out)
+        if out.tokens <= tokens:
+            return out
     aim = tokens - BASE
     while True:
         out = _fitted(whole, max(aim, 0))
@@ -65,6 +70,16 @@ def fit(whole: Context, tokens: int, cost: Callable[[Context], int]) -> Context:
         if out.tokens <= tokens or aim <= 0:
             return out
         aim -= max(out.tokens - tokens, aim // 10 + 1)
+
+
+def _length(whole: Context) -> int:
+    """Characters of what people and programs said, roughly: what stands around it is not counted."""
+    return (
+        sum(len(item.content) for item in whole.history or whole.buffer)
+        + sum(len(item.value) for item in whole.facts)
+        + sum(len(item.text) for item in whole.passages)
+        + len(whole.summary)
+    )
 
 
 def _fitted(whole: Context, tokens: int) -> Context:
@@ -143,11 +158,11 @@ def _first(items: Sequence[T], tokens: int, text: Callable[[T], str], shorter: C
 
 
 def _cut_message(item: Message, tokens: int) -> Message:
-    return replace(item, content=cut(item.content, tokens))
+    return item._replace(content=cut(item.content, tokens))
 
 
 def _cut_fact(item: Fact, tokens: int) -> Fact:
-    return replace(item, value=cut(item.value, tokens - count_tokens(item.key)))
+    return item._replace(value=cut(item.value, tokens - count_tokens(item.key)))
 
 
 def _cut_passage(item: Passage, tokens: int) -> Passage:

@@ -4,7 +4,8 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 from bonsai.conversation.turn import need_name, need_text
 from bonsai.errors import BadData
@@ -23,8 +24,7 @@ class Told:
     keep_confident: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Fact:
+class Fact(NamedTuple):
     """A fact as it stands, or as it stood: one key of one user has one value at a time.
 
     `updated` is ISO 8601 in UTC, `turn` the turn that told it, `source` where it is kept.
@@ -69,20 +69,25 @@ def replaces(new: Told, old: Fact, turn: str, since: str | None) -> bool:
     return not (new.keep_confident and old.confidence > new.confidence)
 
 
-def weight(fact: Fact, now: datetime) -> float:
-    """Confidence × recency."""
-    age = max(0.0, (now - _instant(fact.updated)).total_seconds() / 86400)
-    return fact.confidence * math.exp(-age / FADE_DAYS)
-
-
 def by_weight(facts: Iterable[Fact], now: datetime) -> list[Fact]:
-    """What matters most first; in a stable order."""
-    return sorted(facts, key=lambda fact: (-weight(fact, now), fact.key))
+    """What matters most first, by confidence × recency; in a stable order."""
+    at = now.timestamp()
+
+    def order(fact: Fact) -> tuple[float, str]:
+        days = max(0.0, at - _seconds(fact.updated)) / 86400
+        return -fact.confidence * math.exp(-days / FADE_DAYS), fact.key
+
+    return sorted(facts, key=order)
 
 
 def folded(key: str, value: str) -> str:
     """The text in which a search looks, whatever the case of its words."""
     return f"{key}\n{value}".casefold()
+
+
+@lru_cache(4096)  # the facts of a user are weighed anew at each of his turns
+def _seconds(iso: str) -> float:
+    return _instant(iso).timestamp()
 
 
 def _instant(iso: str) -> datetime:

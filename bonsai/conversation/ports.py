@@ -25,6 +25,9 @@ class Buffer(Protocol):
     def recent(self, thread: str) -> list[Message]:
         """The messages of a thread, oldest first."""
 
+    def together(self, thread: str, keys: Sequence[Key]) -> tuple[list[Message], list[str | None]]:
+        """What `recent` and `get` say, asked at once."""
+
     def put(self, key: Key, value: str, ttl: int) -> None:
         """Keep a value for so many seconds."""
 

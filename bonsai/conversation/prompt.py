@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 
 from bonsai.conversation.context import Context, Passage
 from bonsai.conversation.fact import Fact
@@ -53,9 +54,8 @@ def _sections(context: Context) -> Iterator[str]:
 def _section(title: str, items: Iterable[tuple[str, str]]) -> str:
     rows = [f"## {title}"]
     for source, text in items:
-        rows.append(f"[{source}]")
         shown = safe(text)
-        rows.extend(f"| {line}" for line in ([shown] if shown.isprintable() else _ENDS.split(shown)))
+        rows.append(f"[{source}]\n| " + (shown if shown.isprintable() else "\n| ".join(_ENDS.split(shown))))
     return "\n".join(rows)
 
 
@@ -70,10 +70,8 @@ def _passage(hit: Passage) -> tuple[str, str]:
 
 
 def _message(item: Message) -> tuple[str, str]:
-    said = " ".join(
-        filter(None, [_flat(item.role), _flat(item.user) if item.role == "user" else "", _flat(item.time)[:19]])
-    )
-    return said, item.content
+    who = f"{_flat(item.role)} {_flat(item.user)}" if item.role == "user" and item.user else _flat(item.role)
+    return f"{who} {_flat(item.time)[:19]}".rstrip(), item.content
 
 
 def safe(text: str) -> str:
@@ -92,6 +90,7 @@ def _without_comments(text: str) -> str:
     return "".join([*parts, text[at:]])
 
 
+@lru_cache(2048)  # the same few names stand at every message, and a context is rendered more than once
 def _flat(name: str) -> str:
     """A name on one line, without the brackets that end the line it stands in."""
     return " ".join(safe(name).split()).replace("[", "(").replace("]", ")")[:200]

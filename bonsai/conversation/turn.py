@@ -4,7 +4,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID, uuid5
 
 from bonsai.conversation.armour import armour
@@ -15,8 +15,7 @@ MAX_TEXT = 16 * 1024 * 1024  # bytes of a message or a value
 _SPACE = UUID("6f0a6c4e-3c55-5d0e-9d67-0b0a5e1b7a11")  # in which ids are made out of names
 
 
-@dataclass(frozen=True, slots=True)
-class Message:
+class Message(NamedTuple):
     """One message. `seq` is its place in the log and `time` (ISO 8601, UTC) when it came in; both are the log's."""
 
     id: str

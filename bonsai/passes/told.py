@@ -4,7 +4,6 @@ import hashlib
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 
 from bonsai.conversation.armour import armour, bare
 from bonsai.conversation.fact import CONFIDENCE, Fact, Told, replaces
@@ -180,4 +179,4 @@ def _unquoted(text: str) -> str:
 
 def _dated(old: Fact) -> Fact:
     """A fact that a person wrote may have no time, or a day alone: then nothing is known to be newer."""
-    return old if re.fullmatch(r"[0-9T:.+-]{20,40}", old.updated) else replace(old, updated="0001-01-01T00:00:00+00:00")
+    return old if re.fullmatch(r"[0-9T:.+-]{20,40}", old.updated) else old._replace(updated="0001-01-01T00:00:00+00:00")

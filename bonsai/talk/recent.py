@@ -48,6 +48,13 @@ class Recent:
         """The last messages, oldest first."""
         return self._try(lambda: self._buffer.recent(thread), [])
 
+    def now(self, thread: str) -> tuple[list[Message], str, Any]:
+        """The last messages, the summary and what was asked (it stays), for one question to the buffer."""
+        nothing: tuple[list[Message], list[str | None]] = ([], [None, None])
+        keys = ("summary", thread), ("follow_up", thread)
+        messages, (summary, asked) = self._try(lambda: self._buffer.together(thread, keys), nothing)
+        return messages, summary or "", _loaded(asked)
+
     def set_summary(self, thread: str, text: str, ttl: int = SUMMARY_TTL) -> None:
         """Keep the rolling summary of a thread."""
         self._put(("summary", need_name("thread", thread)), need_text("summary", text), ttl)

@@ -3,7 +3,6 @@
 import os
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Self
@@ -26,7 +25,6 @@ from bonsai.talk.tree_facts import TreeFacts
 CONSIDERED = 60  # facts: of these newest ones, those that weigh most are in the context
 QUERY = 2000  # characters of a message that are a good question to the memory
 PASSAGE_TOKENS = 1500
-ASKERS = 8  # threads
 
 
 @dataclass(slots=True)
@@ -90,7 +88,6 @@ class Conversation(Recent):
         self._stores, self._now, self._tell_person = stores, now, tell
         self._guard = threading.Lock()
         self._untold: list[str] = []
-        self._pool: ThreadPoolExecutor | None = None
         self._critical = CriticalSync(stores.another, self._warn)
         self._unfinished: dict[tuple[str, ...], str] = {}  # turns that failed: the same one again has the same id
 
@@ -110,21 +107,19 @@ class Conversation(Recent):
         """
         need_name("thread", thread)
         out = Context(thread, user)
-        out.history, facts, out.buffer, out.summary, passages, out.follow_up = self._at_once(
-            lambda: self._stores.log.read(thread, contexts.HISTORY),
-            lambda: self._stores.facts.newest(user, CONSIDERED),
-            lambda: self.messages(thread),
-            lambda: self.summary(thread),
-            lambda: self._recalled(user, query),
-            lambda: self.follow_up(thread) if peek else None,
-        )
+        with self._stores.known(
+            thread, contexts.HISTORY, user, CONSIDERED
+        ) as known:  # what a database takes longest for
+            out.buffer, out.summary, out.follow_up = self.now(thread)
+            passages = self._recalled(user, query)
+        out.history, facts = known()
         out.facts = by_weight(facts, self._now())[: contexts.FACTS]
         if not query:
             said = (item.content for item in reversed(out.buffer or out.history) if item.role == "user")
             passages = self._recalled(user, next(said, ""))
-        known = {fact.source for fact in out.facts}
-        out.passages = [hit for hit in passages if hit.path not in known][: contexts.PASSAGES]
-        if not peek:  # last, since it is gone with that: nothing may fail any more
+        told_in = {fact.source for fact in out.facts}
+        out.passages = [hit for hit in passages if hit.path not in told_in][: contexts.PASSAGES]
+        if out.follow_up is not None and not peek:  # last, since it is gone with that: nothing may fail any more
             out.follow_up = self.take_follow_up(thread)
         out.warnings = self._warnings()
         return contexts.fit(out, tokens, prompts.tokens)
@@ -309,16 +304,6 @@ class Conversation(Recent):
 
     # -- inside ----------------------------------------------------------------------------------------
 
-    def _at_once(self, *asks: Callable[[], Any]) -> list[Any]:
-        """The answers; servers are all asked at the same time, since each of them is only waited for."""
-        if not self._stores.remote:
-            return [ask() for ask in asks]
-        with self._guard:
-            if self._pool is None:
-                self._pool = ThreadPoolExecutor(ASKERS, thread_name_prefix="bonsai-load")
-            waiting = [self._pool.submit(ask) for ask in asks]
-        return [future.result() for future in waiting]
-
     def _recalled(self, user: str, query: str) -> list[Passage]:
         home = self._stores.home
         if home is None or not query.strip():
@@ -351,8 +336,6 @@ class Conversation(Recent):
     def close(self) -> None:
         """Release files and connections; what is on its way to a database has a moment to get there."""
         self._critical.close()
-        if self._pool is not None:
-            self._pool.shutdown()
         self._stores.close()
 
     def __enter__(self) -> Self:

@@ -1,7 +1,6 @@
 """Every Buffer keeps the same promises."""
 
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 
 import pytest
 
@@ -15,7 +14,7 @@ HOUR = 3600
 
 def said(thread: str, seq: int, text: str = "") -> Message:
     made = message(thread, "user", text or f"message {seq}", turn=str(seq), user="ann")
-    return replace(made, seq=seq, time="2026-03-15T08:00:00+00:00")
+    return made._replace(seq=seq, time="2026-03-15T08:00:00+00:00")
 
 
 def test_the_last_messages_come_back_oldest_first(buffer: Made) -> None:
@@ -23,6 +22,14 @@ def test_the_last_messages_come_back_oldest_first(buffer: Made) -> None:
         buffer.store.push("t", [said("t", seq)], HOUR)
     assert buffer.again().recent("t") == [said("t", seq) for seq in range(1, 6)]
     assert buffer.store.recent("other") == []
+
+
+def test_messages_and_values_come_at_once(buffer: Made) -> None:
+    buffer.store.push("t:1\n", [said("t:1\n", seq) for seq in (2, 1)], HOUR)
+    buffer.store.put(("summary", "t:1\n"), "half \ud83d", HOUR)
+    keys = [("summary", "t:1\n"), ("follow_up", "t:1\n")]
+    assert buffer.again().together("t:1\n", keys) == ([said("t:1\n", 1), said("t:1\n", 2)], ["half \ud83d", None])
+    assert buffer.store.together("other", keys[::-1]) == ([], [None, "half \ud83d"])
 
 
 def test_only_the_newest_twelve_stay(buffer: Made) -> None:

@@ -64,7 +64,7 @@ def test_two_names_never_meet(one: list[str], two: list[str]) -> None:
 @given(TEXT, TEXT, TEXT)
 def test_a_message_is_unpacked_as_it_was(role: str, content: str, user: str) -> None:
     made = Message("id", "t", role, content, user, time="now", seq=7)
-    assert unpacked(packed(made), "t") == made
+    assert unpacked([packed(made), packed(made)], "t") == [made, made]
 
 
 def test_the_id_of_a_message_is_that_of_its_turn_in_its_thread() -> None:
