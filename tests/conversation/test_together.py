@@ -188,7 +188,12 @@ def test_a_database_that_is_away_is_a_clear_error_and_comes_back(ws: Path) -> No
         with pytest.raises(Unavailable) as found:
             talk.write_back("t", "ann", "still there?", "yes", turn="2")
         assert "does not answer" in str(found.value)
+        with pytest.raises(Unavailable):
+            talk.load("t", "ann", "hello")
         postgres.start()
+        assert [item.content for item in talk.load("t", "ann", "hello").history] == ["hello", "hi"]
+        postgres.restart()  # what the pool holds is dead, and the question is already on its way
+        assert [item.content for item in talk.load("t", "ann", "hello").history] == ["hello", "hi"]
         assert not talk.write_back("t", "ann", "still there?", "yes", turn="2").repeated
         assert [item.content for item in talk.history("t")] == ["hello", "hi", "still there?", "yes"]
 
