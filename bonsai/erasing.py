@@ -38,8 +38,9 @@ class Traces:
         self._store, self._blob_id = store, blob_id
 
     def rest(self, names: Sequence[str]) -> bytes:
-        """All notes as they stand, but for one under its names."""
-        rest = []
+        """What stays: all notes as they stand, but for one under its names; these, which git's log and the tombstone
+        tell (a note may have its own path as its heading: nothing could prove that such a line is gone)."""
+        rest = [name.encode("utf-8", "surrogateescape") for path in names for name in (path, layout.short(path))]
         for entry in self._store.scan():
             kind = layout.kind_of(entry.path)
             generated = layout.name_of(entry.path) in {layout.BACKUP, layout.PURGE_LOG, layout.ERASED}

@@ -95,7 +95,7 @@ class Forgetting(Place):
                     hint="Look at it with --dry-run, then say --yes.",
                 )
             try:
-                self._begin(git, found, what, self._entry(run, path, found, reason))
+                self._begin(git, found, what, self._entry(run, path, found, what, reason))
             except BaseException:
                 self._clear_up()
                 raise
@@ -208,9 +208,10 @@ class Forgetting(Place):
 
     # -- doing it ----------------------------------------------------------------------------------------------
 
-    def _entry(self, run: Run, path: str, found: Survey, reason: str) -> dict[str, Any]:
+    def _entry(self, run: Run, path: str, found: Survey, what: Forget, reason: str) -> dict[str, Any]:
         from bonsai.passes import erase
 
+        reason = what.text_of(reason.encode("utf-8", "surrogateescape")).decode("utf-8", "replace")  # may quote it
         graph = {sha for sha in found.erased if sha in found.affected}
         return erase.tombstone(run.id, run.now_iso, path or "a text", reason, found.erased - graph, graph)
 

@@ -20,3 +20,13 @@ def folder() -> Iterator[Path]:
 def stage_of(folder: Path) -> Callable[[Scene], Stage]:
     """The stage of a scene, built once."""
     return cache(lambda scene: Stage(scene, folder))
+
+
+@pytest.fixture
+def canary(tmp_path: Path) -> tuple[Path, str]:
+    """(file that must not appear, program that makes it appear)."""
+    mark, run = tmp_path / "CANARY", tmp_path / "bin" / "run"
+    run.parent.mkdir()
+    run.write_text(f'#!/bin/sh\necho "$0 $*" >>"{mark}"\nexit 0\n')
+    run.chmod(0o755)
+    return mark, str(run)

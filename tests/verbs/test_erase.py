@@ -295,6 +295,15 @@ def test_pending_edits_are_committed_first(garden: Sandbox) -> None:
 # -- what is said -----------------------------------------------------------------------------------------------
 
 
+def test_what_tells_of_the_erasure_keeps_the_name_and_none_of_the_words(box: Sandbox) -> None:
+    box.write(NOTE, f"# {NOTE}\n\nsee {GENERAL}/door.md and general/door\n\n{LINE}\n")
+    box.ws.commit()
+    box.ws.erase(NOTE, yes=True, reason=f"nobody needs {LINE}")
+    assert places(box.root, CANARY) == []
+    entry = json.loads(box.read("memory/_erased.json"))[-1]
+    assert (entry["what"], entry["reason"]) == (NOTE, "nobody needs [erased]")
+
+
 def test_the_tombstone_says_what_and_why_but_no_word_of_it(full: Sandbox) -> None:
     blob = full.git("rev-parse", f"HEAD:{NOTE}").strip()
     report = full.ws.erase(NOTE, yes=True, reason="they asked")
