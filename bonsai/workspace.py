@@ -75,6 +75,8 @@ class Workspace(Tiers, Finding, Pruning, Forgetting, Checks, Devices, Caring, Ed
         if above and os.path.realpath(path).startswith(f"{above}/{layout.MEMORY}"):
             hint = f"`bonsai init {above}` adopts it."
             raise Refused(f"is inside the memory of the workspace {above}", path=os.fspath(path), hint=hint)
+        if os.path.realpath(path) == os.sep:  # every folder below would be taken for a part of it
+            raise Refused("is the root of the file system", path=os.sep, hint="Name a folder: `bonsai init FOLDER`.")
         created = []
         if not Path(path).is_dir():
             Path(path).mkdir(parents=True)

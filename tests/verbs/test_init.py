@@ -123,3 +123,10 @@ def test_a_person_without_any_git_identity_can_work(bare: Sandbox, monkeypatch: 
     monkeypatch.setenv("HOME", str(bare.root))
     Workspace.init(bare.root)
     assert bare.git("log", "-1", "--format=%an%ae").strip() != ""
+
+
+def test_the_root_of_the_file_system_is_no_workspace() -> None:
+    before = sorted(os.listdir("/"))
+    with pytest.raises(Refused, match="root of the file system"):
+        Workspace.init("/tmp/..")
+    assert sorted(os.listdir("/")) == before
