@@ -223,16 +223,19 @@ class Repository:
         return RepoState(True, "unusable", f"git cannot use the repository of {self.root}: {result.words}", False)
 
     def _nearest(self) -> _Mark | None:
-        """The nearest `.git` that means something; an empty folder of that name above the workspace does not."""
+        """The nearest `.git` that means something; an empty folder of that name above the workspace does not, nor does
+        one above the disk that it is on, where git does not look."""
         root = folder = os.path.realpath(self.root)
+        disk = _stats(root, "")[:1]
         while True:
             path = os.path.join(folder, ".git")
             stats = _stats(folder, ".git")
             if stats and (folder == root or not os.path.isdir(path) or os.listdir(path)):
                 return _Mark(folder, (*stats, *_stats(folder, "")[:4]))
-            if folder == os.path.dirname(folder):
+            above = os.path.dirname(folder)
+            if folder == above or _stats(above, "")[:1] != disk:
                 return None
-            folder = os.path.dirname(folder)
+            folder = above
 
 
 def is_id(text: str) -> bool:

@@ -27,6 +27,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from bonsai.adapters import displaced
 from bonsai.errors import BonsaiError
 from bonsai.workspace import Workspace
@@ -52,6 +54,19 @@ ERRNOS = {
     errno.EACCES: (_MAKING | _CHANGING | _OPENING) - {"os.write", "torn os.write", "os.fsync"},
     errno.EMFILE: _OPENING | {"subprocess.Popen"},
 }
+
+
+@contextmanager
+def small_disk(at: Path, size: str) -> Iterator[Path]:
+    """A file system of its own, mounted at a new folder, that can be filled up. Skips where nothing can be mounted."""
+    at.mkdir(exist_ok=True)
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(at)], capture_output=True)
+    if mounted.returncode:
+        pytest.skip(f"no file system can be mounted here: {mounted.stderr.decode().strip()}")
+    try:
+        yield at
+    finally:
+        subprocess.run(["umount", "-l", str(at)], check=True)
 
 
 @dataclass(frozen=True)

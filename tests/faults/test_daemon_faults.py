@@ -21,7 +21,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from harness import ALL, git, sound
+from harness import ALL, git, small_disk, sound
 from watching import (
     EDITORS,
     HELPERS,
@@ -446,16 +446,6 @@ def bound(real: Path, at: Path, how: str = "rw") -> Iterator[None]:
     subprocess.run(["mount", "--bind", "-o", how, str(real), str(at)], check=True)
     try:
         yield
-    finally:
-        subprocess.run(["umount", "-l", str(at)], check=True)
-
-
-@contextmanager
-def small_disk(at: Path, size: str) -> Iterator[Path]:
-    at.mkdir()
-    subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(at)], check=True)
-    try:
-        yield at
     finally:
         subprocess.run(["umount", "-l", str(at)], check=True)
 

@@ -3,7 +3,6 @@
 import errno
 import os
 import shutil
-import subprocess
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -62,16 +61,8 @@ def told(found: Outcome) -> list[str]:
 
 @pytest.fixture
 def small_disk(folder: Path) -> Iterator[Path]:
-    """A file system of its own that can be filled up."""
-    place = folder / "disk"
-    place.mkdir(exist_ok=True)
-    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", str(place)], capture_output=True)
-    if mounted.returncode:
-        pytest.skip(f"no file system can be mounted here: {mounted.stderr.decode().strip()}")
-    try:
-        yield place
-    finally:
-        subprocess.run(["umount", "-l", str(place)], check=True)
+    with harness.small_disk(folder / "disk", "4m") as disk:
+        yield disk
 
 
 FILLED = ("migrate", "archive", "apply", "undo", "commit", "daily")

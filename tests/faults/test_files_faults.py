@@ -7,13 +7,13 @@ import errno
 import os
 import random
 import signal
-import subprocess
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+import harness
 import pytest
 
 from bonsai.adapters import displaced
@@ -191,18 +191,10 @@ def test_a_full_disk_leaves_nothing_of_ours(
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
-    disk = tmp_path / "disk"
-    disk.mkdir()
-    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(disk)], capture_output=True)
-    if mounted.returncode:
-        pytest.skip("a small tmpfs cannot be mounted here")
-    try:
+    with harness.small_disk(tmp_path / "disk", "1m") as disk:
         yield disk
-    finally:
-        subprocess.run(["umount", str(disk)], check=True)
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root may mount a small disk")
 @pytest.mark.parametrize("left", [0, 4, 8, 16])
 def test_a_disk_that_is_really_full(small_disk: Path, left: int) -> None:
     files = prepared(small_disk, "replace")

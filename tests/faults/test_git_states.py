@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import harness
 import pytest
-from harness import git, in_head, managed
+from harness import git, in_head, managed, small_disk
 
 from bonsai.errors import BonsaiError, Busy
 from bonsai.workspace import Workspace
@@ -354,3 +354,15 @@ def test_an_index_that_is_behind_is_not_forgotten(after: str, root: Path):
     except BonsaiError as error:
         pytest.fail(str(error))
     caught_up(root)
+
+
+def test_a_repository_above_the_disk_that_the_workspace_is_on_is_another_one(root: Path) -> None:
+    # git stops at the edge of a file system. A `.git` above it was taken for one that git cannot use.
+    before = managed(root)
+    with small_disk(root / "disk", "4m") as disk:
+        Workspace.init(disk / "ws")
+        assert (disk / "ws/.git").is_dir()
+        (disk / "ws" / NOTE).parent.mkdir(parents=True)
+        (disk / "ws" / NOTE).write_text("# Mine\n")
+        assert commit(disk / "ws")
+    assert managed(root) == before
