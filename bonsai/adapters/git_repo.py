@@ -230,7 +230,7 @@ class Repository:
         while True:
             path = os.path.join(folder, ".git")
             stats = _stats(folder, ".git")
-            if stats and (folder == root or not os.path.isdir(path) or os.listdir(path)):
+            if stats and (folder == root or not _is_empty(path)):
                 return _Mark(folder, (*stats, *_stats(folder, "")[:4]))
             above = os.path.dirname(folder)
             if folder == above or _stats(above, "")[:1] != disk:
@@ -244,7 +244,7 @@ def is_id(text: str) -> bool:
 
 
 def _is_empty(folder: str) -> bool:
-    with suppress(OSError):  # what cannot be looked into, or is a file, may mean something
+    with suppress(OSError):  # a file, or another user's folder, may mean something
         return not os.listdir(folder)
     return False
 

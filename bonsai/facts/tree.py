@@ -44,11 +44,6 @@ class Node:
     last: int = 0
     children: list[str] = field(default_factory=list)
 
-    @property
-    def has_data(self) -> bool:
-        """Whether anything is remembered in it."""
-        return bool(self.warm or self.cold)
-
 
 class Leaf(NamedTuple):
     """What stands right in one domain."""

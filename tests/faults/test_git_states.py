@@ -1,5 +1,6 @@
 """The repository in every state that a person's git leaves it in: what blocks, what does not, whose locks go."""
 
+import errno
 import os
 import shutil
 import subprocess
@@ -13,6 +14,8 @@ import harness
 import pytest
 from harness import git, in_head, managed, small_disk
 
+from bonsai.adapters import git_repo
+from bonsai.adapters.git_history import GitHistory
 from bonsai.errors import BonsaiError, Busy
 from bonsai.workspace import Workspace
 
@@ -366,3 +369,17 @@ def test_a_repository_above_the_disk_that_the_workspace_is_on_is_another_one(roo
         (disk / "ws" / NOTE).write_text("# Mine\n")
         assert commit(disk / "ws")
     assert managed(root) == before
+
+
+def test_a_repository_above_that_nobody_may_look_into_is_no_traceback(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "ws").mkdir()
+
+    def denied(path: str) -> list[str]:  # root may look into every folder
+        raise PermissionError(errno.EACCES, "Permission denied", path)
+
+    monkeypatch.setattr(git_repo.os, "listdir", denied)
+    state = GitHistory(str(tmp_path / "ws")).state()
+    assert (state.exists, state.blocked) == (True, "unusable")
