@@ -50,12 +50,14 @@ class Archiving(Finding):
         return True
 
     def cold_query(self, query: str, *, limit: int = 10) -> list[ColdHit]:
-        """What the cold tier holds about something, the best first."""
+        """What the cold tier holds about something, the best first. Raises Usage for an empty query."""
 
         from bonsai.facts.score import Rules
         from bonsai.notes.query import parse as parse_query
+        from bonsai.passes import recall
         from bonsai.passes.tiered import ColdHit
 
+        recall.need_query(query, limit, 0)
         archive = self._cold()
         if archive is None:
             return []

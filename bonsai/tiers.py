@@ -68,7 +68,8 @@ class Tiers(Gleaning):
             keep_confident: a value that is less sure than the one that stands changes nothing.
 
         Raises:
-            BadData: an empty text, a domain that cannot be one, a note whose frontmatter is broken.
+            BadData: a domain that cannot be one, a note whose frontmatter is broken.
+            Usage: an empty text, an importance that is not between 0 and 1.
             Refused: the text looks like a credential.
         """
 

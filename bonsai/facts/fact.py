@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from hashlib import sha256
 from math import isnan
 
-from bonsai.errors import BadData
+from bonsai.errors import BadData, Usage
 from bonsai.facts.extract import Metadata
 from bonsai.facts.score import IMPORTANCE
 from bonsai.notes import layout, lifecycle
@@ -111,14 +111,14 @@ def _paragraph(rows: list[bytes]) -> tuple[int, int]:
 
 
 def _value(text: str) -> bytes:
-    """A text as one paragraph, so that the next value finds its end. Its lines stay. Raises BadData where it is empty.
+    """A text as one paragraph, so that the next value finds its end. Its lines stay. Raises Usage where it is empty.
 
     A line that begins like a heading would be taken for one: its mark is escaped, as markdown has it.
     """
     rows = [row.rstrip() for row in text.replace("\r\n", "\n").replace("\r", "\n").split("\n")]
     rows = [rf"\{row.lstrip()}" if _HEADING.match(row) else row for row in rows if row.strip()]
     if not rows:
-        raise BadData("the text is empty", hint='Say what to remember: bonsai remember "We deploy on Fridays."')
+        raise Usage("the text is empty", hint='Say what to remember: bonsai remember "We deploy on Fridays."')
     return "\n".join(rows).replace("\0", "").encode("utf-8", "surrogateescape")
 
 

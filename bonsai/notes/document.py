@@ -1,6 +1,7 @@
 """A note as the search index takes it in: its passages, what is said of it, no credential."""
 
 import re
+import string
 from dataclasses import dataclass
 
 from bonsai.notes import secrets
@@ -13,6 +14,7 @@ from bonsai.notes.summary import clean, field_text, note_type, without_escapes
 
 _DAY = re.compile(r"(\d{4})-(\d{1,2})-(\d{1,2})(?!\d)")
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")  # a note must not drive the terminal it is printed on
+_MARKS = f"{string.whitespace}{string.punctuation}"
 _TAGS = ("tags", "aliases", "alias", "key", "urls", "commands", "paths")
 
 
@@ -35,7 +37,8 @@ def document(path: str, data: bytes) -> Document:
     """Take a note apart. Only the first MAX_PARSED bytes are looked at."""
     data = shown(data)
     note = parse(data)
-    found = [_piece(passage) for passage in in_note(path, note) or [_frontmatter(note)]]
+    said = [passage for passage in in_note(path, note) if passage.text.strip(_MARKS)]  # not a lone `<!--` or `---`
+    found = [_piece(passage) for passage in said or [_frontmatter(note)]]
     heading = found[0].trail[0] if found[0].trail else ""
     fields = note.fields
     about = About(

@@ -3,7 +3,7 @@
 import re
 from datetime import date
 
-from bonsai.errors import BadData, NotFound
+from bonsai.errors import BadData, NotFound, Usage
 from bonsai.notes import dates
 from bonsai.notes.change import Plan
 from bonsai.notes.draft import Draft
@@ -31,10 +31,10 @@ def place(draft: Draft, tree: Tree, day: date) -> str:
 
 
 def add(draft: Draft, tree: Tree, day: date, text: str) -> tuple[Plan, DailyReport]:
-    """Plan to append an entry to the note of a day, its relative dates made absolute. Raises BadData for none."""
+    """Plan to append an entry to the note of a day, its relative dates made absolute. Raises Usage for none."""
     entry = dates.absolute(text.strip("\r\n"), day)[0]
     if not entry.strip():
-        raise BadData("the entry is empty", hint='Say what to remember: `bonsai daily add "Called the plumber."`')
+        raise Usage("the entry is empty", hint='Say what to remember: `bonsai daily add "Called the plumber."`')
     path = place(draft, tree, day)
     old = draft.get(path)
     if old is None:

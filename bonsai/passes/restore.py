@@ -19,7 +19,8 @@ def restore(
 ) -> tuple[Plan, RestoreReport]:
     """Plan the return of one file: `PATH` as it was last, `PATH@REV` as it was then; of a folder, what HEAD still has.
 
-    Raises NotFound (git never had it), Usage (it stands there already), CannotCreate (the name is taken).
+    Raises NotFound (git never had it), Usage (it stands there already, or is no part of the memory), CannotCreate (the
+    name is taken).
     """
     missing = _missing_below(view, target)
     if missing:
@@ -30,6 +31,8 @@ def restore(
         return draft.plan("restore", f"restore: {layout.listed(paths)}", body), RestoreReport(paths, None)
     path, rev, commit = _name_and_revision(draft, history, target, point)
     if layout.kind_of(path) not in MANAGED:
+        if "/" not in path and draft.get(path) is None:  # a note by its bare name
+            raise NotFound("there is no such note", path=path, hint="`bonsai recall --deleted` finds what is gone.")
         raise Usage("is nothing that bonsai keeps", path=path, hint="Name a file under memory/, or MEMORY.md.")
     to = _at_revision(draft, history, path, commit) if rev else _latest(draft, history, path)
     at = f"\nfrom {rev}" if rev else ""

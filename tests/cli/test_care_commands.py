@@ -34,6 +34,29 @@ def test_a_confirmation_can_be_said_in_several_ways(here: Path, words: list[str]
     assert text.endswith("### F001: Two times (确认 2026-03-15)\n- **Context**: a meeting\n")
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["remember", ""],
+        ["store", "--text", " "],
+        ["recall", ""],
+        ["retrieve", "--query", ""],
+        ["cold", "--query", ""],
+        ["distill", "--text", ""],
+        ["daily", "add", ""],
+        ["feedback", "add", "--rule", ""],
+        ["why", ""],
+    ],
+)
+def test_nothing_said_is_a_usage_error_everywhere(here: Path, words: list[str]) -> None:
+    assert run(words) == 64
+
+
+@pytest.mark.parametrize("verb", ["restore", "archive", "show", "why", "log", "promote"])
+def test_a_note_that_is_not_there_is_66_everywhere(here: Path, verb: str) -> None:
+    assert run([verb, "nothere"]) == (66 if verb != "why" else 0)  # of `why`, a bare word is a text to look for
+
+
 def test_one_entry_at_a_time(here: Path) -> None:
     assert run(["feedback", "add", "--rule", "a", "--confirm", "b", "--context", "c"]) == 64
     assert run(["feedback", "add", "--rule", "a"]) == 64

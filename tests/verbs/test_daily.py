@@ -2,7 +2,7 @@
 
 import pytest
 
-from bonsai.errors import BadData, NotFound, Refused
+from bonsai.errors import BadData, NotFound, Refused, Usage
 from verbs.sandbox import Sandbox
 
 TODAY = "memory/daily/2026-03-15.md"
@@ -84,7 +84,7 @@ def test_the_day_is_the_local_one(
 
 def test_what_is_no_entry_and_no_day(box: Sandbox) -> None:
     for text in ("", "  ", "\n\r\n"):
-        with pytest.raises(BadData):
+        with pytest.raises(Usage):
             box.ws.daily_add(text)
     for day in ("yesterday", "2026-02-30", "2026-3-1", "../../etc/passwd", "20260315", "2026-W11-1", ""):
         if day:

@@ -136,6 +136,15 @@ def test_no_hit_is_no_error_and_no_query_is(garden: Sandbox) -> None:
             garden.ws.recall(query, limit=limit)
 
 
+def test_a_lone_mark_is_no_hit(garden: Sandbox) -> None:
+    text = "# Kraken\n\n<!--\n\nthe kraken sleeps\n\n-->\n\n---\n\n***\n\nkraken and squid\n"
+    garden.write("memory/topics/kraken.md", text)
+    shown = [hit.text for hit in garden.ws.recall("kraken").hits]
+    assert "the kraken sleeps" in shown
+    assert "kraken and squid" in shown
+    assert not {"<!--", "-->", "---", "***"}.intersection(shown)
+
+
 def test_without_git_and_during_a_merge(garden: Sandbox, tmp_path) -> None:
     garden.write(".git/MERGE_HEAD", garden.head() + "\n")
     assert garden.ws.recall("dinner").hits

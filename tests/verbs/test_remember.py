@@ -177,7 +177,7 @@ def test_a_domain_stays_in_the_memory(box: Sandbox, domain: str) -> None:
 
 
 def test_nothing_is_remembered_of_an_empty_text_or_a_wild_number(box: Sandbox) -> None:
-    with pytest.raises(BadData):
+    with pytest.raises(Usage):
         box.ws.remember(" \n\n", domain="x")
     for number in (1.5, -0.1, float("nan")):
         with pytest.raises(Usage):
