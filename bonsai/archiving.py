@@ -202,9 +202,6 @@ class Archiving(Finding):
         """Passages of the facts that have left the tree and may answer."""
 
         from bonsai.adapters.memory_search import MemorySearch
-        from bonsai.facts import archive as archives
-        from bonsai.notes.change import Stat
-        from bonsai.notes.document import document
         from bonsai.notes.query import parse as parse_query
 
         found = MemorySearch()
@@ -217,6 +214,12 @@ class Archiving(Finding):
         except BonsaiError as error:
             warnings.append(f"{error}; the cold tier was not searched")
             return found
+        if not rows:
+            return found
+        from bonsai.facts import archive as archives
+        from bonsai.notes.change import Stat
+        from bonsai.notes.document import document
+
         nowhere = Stat(0, 0, 0, 0, 0)
         for row in rows:
             path = archives.place(row, self.tree)
@@ -228,9 +231,7 @@ class Archiving(Finding):
 
     @property
     def _me(self) -> str:
-        from bonsai.facts.archive import DEFAULT_AGENT
-
-        return self.agent or DEFAULT_AGENT
+        return self.tree.owner
 
     @property
     def is_remote(self) -> bool:

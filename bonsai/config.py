@@ -1,7 +1,5 @@
 """Settings: one table makes the defaults, the checks and the documentation of `bonsai.toml`."""
 
-import json
-import tomllib
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -19,6 +17,8 @@ class Setting(NamedTuple):
     @property
     def shown(self) -> str:
         """The default as it stands in bonsai.toml."""
+        import json
+
         return json.dumps(self.default) if isinstance(self.default, str) else str(self.default)
 
 
@@ -158,6 +158,8 @@ ORIGINAL: dict[str, tuple[str, str] | None] = {
 
 def original(data: bytes) -> tuple[Settings, list[str]]:
     """The settings that config.json of the original tiered memory says, and a warning for each key that says none."""
+    import json
+
     try:
         given = json.loads(data.decode("utf-8-sig"))
     except (ValueError, RecursionError):
@@ -187,6 +189,8 @@ def parse(data: bytes, path: str = "bonsai.toml", base: Settings | None = None) 
 
     Raises Misconfigured that names every unknown key and every bad value at once.
     """
+    import tomllib
+
     try:
         given = tomllib.loads(data.decode("utf-8-sig"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:

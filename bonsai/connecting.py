@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from contextlib import suppress
-from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from bonsai.adapters.files import ensure_private
@@ -190,6 +189,8 @@ def _taken(edits: Sequence[Edit], data: bytes | None) -> bytes | None:
 
 
 def _hash(data: bytes | None) -> str:
+    from hashlib import sha256
+
     return sha256(data or b"").hexdigest()
 
 

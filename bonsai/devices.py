@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import time
 from contextlib import suppress
 from typing import TYPE_CHECKING
@@ -67,6 +66,8 @@ class Devices(Place):
             except Busy:
                 if attempt == TRIES - 1:
                     raise
+                import random
+
                 time.sleep(random.uniform(0.05, 0.3) * (attempt + 1))
         return report
 

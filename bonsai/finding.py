@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from bonsai.adapters.sqlite_state import SqliteState
     from bonsai.adapters.vouch import Cookies
     from bonsai.notes.ranking import Ranked
+    from bonsai.passes.found import Hit, RecallReport
     from bonsai.passes.recall import Scope
-    from bonsai.passes.reports import RecallReport
     from bonsai.passes.search import Eyes, Source
     from bonsai.passes.tree_search import Choice, Node
     from bonsai.ports import Passages, SearchIndex
@@ -82,8 +82,7 @@ class Finding(Story):
 
         from bonsai.adapters import clock
         from bonsai.adapters.memory_search import MemorySearch
-        from bonsai.passes import gone
-        from bonsai.passes.reports import RecallReport
+        from bonsai.passes.found import RecallReport
 
         recall.need_query(query, limit, tokens)
         if at and deleted:
@@ -101,13 +100,14 @@ class Finding(Story):
         else:
             ranked = self._find(query, limit, scope, cold)
         budget = tokens or max(recall.TOKENS, recall.TOKENS * limit // recall.USUAL)
-        hits = recall.hits(ranked, budget, clock.local(self.now()).date(), gone.place if deleted else None)
+        hits = recall.hits(ranked, budget, clock.local(self.now()).date())
+        if deleted:
+            _tell_where(hits)
         if not at and not deleted:
             self._count([hit.path for hit in hits])
         for hit in hits:
             if hit.path in cold.known():
                 hit.tier, hit.restore = "cold", f"bonsai restore {hit.path}"
-            hit.source = self._source_of(hit.path)
         return RecallReport(query, hits, fresh=True, at=commit, branches=list(scope.branches), warnings=warnings)
 
     def recall_prompt(self, query: str) -> str:
@@ -187,14 +187,6 @@ class Finding(Story):
         except BonsaiError:
             return None
 
-    def _source_of(self, path: str) -> str:
-        """Who says what stands in a note, "" where it does not tell."""
-
-        from bonsai.notes.note import parse
-        from bonsai.notes.provenance import source
-
-        return source(parse(self._readable(path) or b"").fields)
-
     def _update_search(self, paths: Sequence[str]) -> None:
         """Tell the index what a run has changed; where that is not possible the next recall finds out by itself."""
 
@@ -230,12 +222,12 @@ class Finding(Story):
     def _navigated(self, query: str, scope: Scope, mode: Mode, endpoint: str) -> tuple[Scope, list[str]]:
         """The scope with only the branches that a mode chooses, and what went another way."""
 
-        from bonsai.passes import tree_search
-
         if mode not in ("lexical", "tree", "llm"):
             raise Usage(f"there is no mode {mode!r}", hint="Modes are lexical, tree and llm.")
         if mode == "lexical":
             return scope, []
+        from bonsai.passes import tree_search
+
         nodes = self._tree_nodes()
         try:
             chosen = self._asked(query, nodes, endpoint) if mode == "llm" else tree_search.by_words(query, nodes)
@@ -317,29 +309,29 @@ class Finding(Story):
     def _scope(self, domain: str, type_: str, tag: str, actor: str, since: str, until: str, tier: str) -> Scope:
         """Raises BadData for a day that does not exist, Usage for a tier that there is not."""
 
-        from bonsai.adapters import clock
-        from bonsai.notes import moment
-        from bonsai.passes.recall import Scope
-        from bonsai.story import by_actor
-
         if tier not in ("", "hot", "warm", "cold"):
             raise Usage(f"there is no tier {tier!r}", hint="Tiers are hot, warm and cold.")
+        if not (since or until or actor):
+            return recall.Scope(domain, type_, tag, tier)
+        from bonsai.adapters import clock
+        from bonsai.notes import moment
+        from bonsai.story import by_actor
+
         first = clock.local(moment.parse(since, clock.aware, end=False)).date().isoformat() if since else ""
         last = clock.local(moment.parse(until, clock.aware, end=True)).date().isoformat() if until else ""
         days: dict[str, str] = {}
         paths = None
-        if since or until or actor:
-            with self._reading() as (run, _):
-                view, times = run.look(), run.times()
-            for path, row in view.rows.items():
-                if path in times:
-                    days[path] = _day(times[path].changed)
-                elif row.stat is not None:
-                    days[path] = _day(row.stat.mtime_ns // 10**9)  # git has never seen it
-            if actor:
-                pending = [row.path for row in view.pending()]
-                paths = frozenset(by_actor(self._history.log(), pending, actor))
-        return Scope(domain, type_, tag, tier, first, last, paths, dates=lambda path: days.get(path, ""))
+        with self._reading() as (run, _):
+            view, times = run.look(), run.times()
+        for path, row in view.rows.items():
+            if path in times:
+                days[path] = _day(times[path].changed)
+            elif row.stat is not None:
+                days[path] = _day(row.stat.mtime_ns // 10**9)  # git has never seen it
+        if actor:
+            pending = [row.path for row in view.pending()]
+            paths = frozenset(by_actor(self._history.log(), pending, actor))
+        return recall.Scope(domain, type_, tag, tier, first, last, paths, dates=lambda path: days.get(path, ""))
 
     def close(self) -> None:
         """Release the files that are open."""
@@ -347,6 +339,15 @@ class Finding(Story):
             if file is not None:
                 file.close()
         super().close()
+
+
+def _tell_where(hits: Sequence[Hit]) -> None:
+    """Of something forgotten, the note that it stood in, and the command that brings it back."""
+    from bonsai.passes import gone
+
+    for hit in hits:
+        hit.path, hit.restore = gone.place(hit.path)
+        hit.tier = "cold"
 
 
 def _layered(sight: Passages, cold: MemorySearch) -> Passages:

@@ -218,7 +218,6 @@ class Gleaning(Cloud):
         """
 
         from bonsai.facts import fact as facts
-        from bonsai.facts.archive import DEFAULT_AGENT
         from bonsai.facts.score import Rules
         from bonsai.notes import secrets
         from bonsai.passes import adopt, remember
@@ -252,7 +251,7 @@ class Gleaning(Cloud):
                 for path, about in found.nodes.items():
                     self._bring_node(draft, path, {"desc": about}, run.now_iso, tree)
                 report.skipped += found.skipped
-                counters[tree.agent or DEFAULT_AGENT] = found.counters
+                counters[tree.owner] = found.counters
                 every.append(found)
             return draft.plan("migrate", "migrate: what the original kept as JSON", adopt.told(every)), report
 
@@ -269,11 +268,9 @@ class Gleaning(Cloud):
         return [row.path for row in view.notes(tree) if row.summary and row.summary.type == facts.TYPE]
 
     def _known_cold(self, tree: layout.Tree) -> set[str]:
-        from bonsai.facts.archive import DEFAULT_AGENT
-
         archive = self._cold(patient=False)
         with suppress(BonsaiError):
-            return archive.known(tree.agent or DEFAULT_AGENT) if archive else set()
+            return archive.known(tree.owner) if archive else set()
         return set()
 
     def _noted_for(self, agent: str, values: Mapping[str, int]) -> None:

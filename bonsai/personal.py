@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from bonsai.notes.change import Plan, Row
     from bonsai.notes.draft import Draft
     from bonsai.notes.view import View
-    from bonsai.passes.reports import Hit
+    from bonsai.passes.found import Hit
     from bonsai.run import Run
 
 SOURCE = "conversation"
@@ -123,8 +123,6 @@ class Personal(Cloud):
         ranked = self._find(query, limit, Scope(below=is_visible))
         hits = recall.hits(ranked, tokens, clock.local(self.now()).date())
         self._count([hit.path for hit in hits])
-        for hit in hits:
-            hit.source = self._source_of(hit.path)
         return hits
 
     def _fact(self, row: Row, user: str) -> Fact | None:

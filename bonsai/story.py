@@ -12,12 +12,12 @@ from bonsai.errors import BonsaiError, NotFound, Refused, Usage
 from bonsai.notes import layout
 from bonsai.notes.layout import Kind
 from bonsai.place import Place
-from bonsai.ports import Commit
 
 if TYPE_CHECKING:
     from bonsai.notes.view import View
     from bonsai.passes.reports import DiffReport, LogReport, ShowReport, WhyReport
     from bonsai.passes.why import Target, Version
+    from bonsai.ports import Commit
 
 _RUN = re.compile(r"[0-9a-f]{4,40}")
 _MORE = 8  # commits that are looked at first for each that is wanted; where that is not enough, all are
@@ -241,7 +241,7 @@ def by_actor(commits: Sequence[Commit], pending: Collection[str], actor: str) ->
     return {path for path, who in last.items() if actor in (who, who.removeprefix("agent:"))}
 
 
-Test = Callable[[Commit], bool]
+Test = Callable[["Commit"], bool]
 
 
 def _between(since: str, until: str) -> Iterator[Test]:

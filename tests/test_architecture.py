@@ -32,7 +32,16 @@ ALLOWED = {
     "finding": ["story", "place", "adapters", "passes", "ports", "notes", "errors"],
     "joining": ["run", "adapters", "passes", "ports", "notes", "errors"],
     "devices": ["joining", "place", "run", "adapters", "passes", "ports", "notes", "errors"],
-    "mcp": ["workspace", "conversation/prompt", "talk", "passes/reports", "notes/layout", "notes/taxonomy", "errors"],
+    "mcp": [
+        "workspace",
+        "conversation/prompt",
+        "talk",
+        "passes/reports",
+        "passes/found",
+        "notes/layout",
+        "notes/taxonomy",
+        "errors",
+    ],
     "connect": ["notes", "errors"],
     "connecting": ["connect", "place", "adapters", "passes", "notes", "errors"],
     "openclaw": ["workspace", "errors"],
@@ -61,6 +70,8 @@ ALLOWED = {
             "workspace",
             "watch",
             "passes/reports",
+            "passes/found",
+            "passes/plain",
             "passes/tiered",
             "passes/erased",
             "passes/synced",
@@ -145,7 +156,17 @@ def test_imports_go_one_way(name: str) -> None:
 
 @pytest.mark.parametrize("name", [name for name in MODULES if room(name) == "passes"])
 def test_passes_do_not_know_each_other_and_do_not_print(name: str) -> None:
-    shared = {name, "passes", "passes/reports", "passes/recover", "passes/tiered", "passes/cared", "passes/edited"}
+    shared = {
+        name,
+        "passes",
+        "passes/reports",
+        "passes/found",
+        "passes/plain",
+        "passes/recover",
+        "passes/tiered",
+        "passes/cared",
+        "passes/edited",
+    }
     used = {imported.removeprefix("bonsai.").replace(".", "/") for imported, _ in imports(MODULES[name])}
     assert not {other for other in used & set(MODULES) if room(other) == "passes"} - shared
     assert "print(" not in MODULES[name].read_text(encoding="utf-8")

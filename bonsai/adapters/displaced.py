@@ -9,11 +9,9 @@ waits in a folder `.bonsai-….old` beside the note, under the note's own name, 
 import errno
 import os
 import re
-import secrets
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from hashlib import sha256
 
 from bonsai.errors import BonsaiError, CannotCreate, IoFailed, NotFound, Refused
 from bonsai.notes.layout import TEMPORARY
@@ -70,7 +68,7 @@ def _error(error: OSError, path: str, making: bool) -> BonsaiError:
 
 def temp_name() -> bytes:
     """A name for a file in the making: unique, hidden, and known to `sweep`."""
-    return f"{TEMPORARY}{secrets.token_hex(8)}.tmp".encode()
+    return f"{TEMPORARY}{os.urandom(8).hex()}.tmp".encode()
 
 
 def write_new(folder: int, name: bytes, data: bytes, mode: int, *, sync: bool = False) -> int:
@@ -189,7 +187,7 @@ def _recover(folder: int, aside_name: bytes, old: bytes, new: bytes | None) -> N
 def _aside(folder: int, old: bytes, new: bytes | None = None) -> Iterator[int]:
     """A folder beside the note for what is displaced, named after what that may be; goes when it is empty."""
     marks = b"-".join(_digest(data) for data in (old, new) if data is not None)
-    aside_name = f"{TEMPORARY}{secrets.token_hex(8)}-".encode() + marks + b".old"
+    aside_name = f"{TEMPORARY}{os.urandom(8).hex()}-".encode() + marks + b".old"
     os.mkdir(aside_name, 0o700, dir_fd=folder)
     try:
         aside = os.open(aside_name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=folder)
@@ -208,6 +206,8 @@ def _drop(aside: int, name: bytes) -> None:
 
 
 def _digest(data: bytes) -> bytes:
+    from hashlib import sha256
+
     return sha256(data).hexdigest()[:16].encode()
 
 

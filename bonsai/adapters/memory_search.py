@@ -1,14 +1,19 @@
 """The search index in one process: for tests, and for notes that the index on disk cannot take in now."""
 
+from __future__ import annotations
+
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from math import log
+from typing import TYPE_CHECKING
 
 from bonsai.errors import Busy
 from bonsai.notes.candidate import About, Candidate, Piece, Statistics
 from bonsai.notes.change import Row, Stat
-from bonsai.notes.document import Document
+
+if TYPE_CHECKING:
+    from bonsai.notes.document import Document
 
 NEAR = 2  # passages before and after a candidate that come with it
 NOTES, OF_NOTE = 10, 8  # notes that are looked into for their title, tags or path, and passages of each

@@ -1,8 +1,6 @@
 """A SQLite file that holds what can be made again: opened safely, set aside when it is damaged."""
 
 import os
-import secrets
-import shutil
 import sqlite3
 import stat
 import zlib
@@ -85,7 +83,7 @@ class DerivedFile:
                     _delete(os.path.join(folder, old))
             for suffix in ("-wal", "-shm"):
                 _delete(f"{self.path}{suffix}")
-            os.rename(self.path, f"{self.path}.broken-{secrets.token_hex(4)}")
+            os.rename(self.path, f"{self.path}.broken-{os.urandom(4).hex()}")
         except FileNotFoundError:
             pass
         except OSError as error:
@@ -170,6 +168,8 @@ def _inode(path: str) -> tuple[int, int]:
 
 def _delete(path: str) -> None:
     if os.path.isdir(path) and not os.path.islink(path):
+        import shutil
+
         shutil.rmtree(path)
     else:
         with suppress(FileNotFoundError):

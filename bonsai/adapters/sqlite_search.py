@@ -5,20 +5,25 @@ what a query looks for and what the index holds come from one function. The term
 ranking needs them, and a contentless table wants the old values for a delete, which keeps all counts exact.
 """
 
+from __future__ import annotations
+
 import threading
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import lru_cache
 from sqlite3 import Connection
+from typing import TYPE_CHECKING
 
 from bonsai.adapters.sqlite_file import DamagedError, DerivedFile, NotNowError, number, transaction
 from bonsai.errors import Busy
 from bonsai.notes.candidate import About, Candidate, Fields, Piece, Statistics
 from bonsai.notes.change import Row, Stat
-from bonsai.notes.document import Document
 from bonsai.notes.query import VERSION
 
-SCHEMA = 1000 * 1 + VERSION
+if TYPE_CHECKING:
+    from bonsai.notes.document import Document
+
+SCHEMA = 1000 * 2 + VERSION
 NEAR = 2  # passages before and after a candidate that come with it
 NOTES = 10  # notes that are looked into for what stands in their title, description, tags or path
 OF_NOTE = 8  # passages of each of them
@@ -31,14 +36,14 @@ _TABLES = (
     "CREATE TABLE meta (name TEXT PRIMARY KEY, value) WITHOUT ROWID",
     "CREATE TABLE notes (id INTEGER PRIMARY KEY, path BLOB UNIQUE NOT NULL, size INT, mtime INT, ctime INT, inode INT,"
     " mode INT, first INT, count INT, words INT, title TEXT, description TEXT, tags TEXT, date TEXT, type TEXT,"
-    " title_terms TEXT, tags_terms TEXT, path_terms TEXT)",
+    " source TEXT, title_terms TEXT, tags_terms TEXT, path_terms TEXT)",
     "CREATE TABLE passages (id INTEGER PRIMARY KEY, note INT, first INT, last INT, trail TEXT, text TEXT, terms TEXT,"
     " heading TEXT)",
     f"CREATE VIRTUAL TABLE texts USING fts5(text, heading, {_FTS})",
     f"CREATE VIRTUAL TABLE about USING fts5(title, tags, path, {_FTS})",
     "INSERT INTO meta VALUES ('passages', 0), ('words', 0), ('notes', 0), ('last', 0)",
 )
-_ABOUT = "path, title, description, tags, date, type"
+_ABOUT = "path, title, description, tags, date, type, source"
 _FIELDS = "title_terms, tags_terms, path_terms"
 _GAP = "\x1f"  # between the headings of a trail; no text that is shown holds it
 

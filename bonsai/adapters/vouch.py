@@ -7,7 +7,6 @@ so it does not matter what the daemon is busy with. Without an answer in time, a
 
 import json
 import os
-import secrets
 import stat
 import threading
 import time
@@ -34,7 +33,7 @@ class Cookies:
         """(a mark for the next time, the paths that something happened to since the mark `since`)."""
         if time.monotonic() < self._not_before or not hasattr(os, "mknod") or not is_held(self._lock):
             return "", None
-        cookie = f"{self._folder}/{secrets.token_hex(8)}"
+        cookie = f"{self._folder}/{os.urandom(8).hex()}"
         try:
             # No open, no close: one event. The mark is in a name, so that it is there when the event comes.
             made = f"{cookie}-{since.encode().hex()}" if since else f"{cookie}-"
@@ -72,7 +71,7 @@ class Witness:
     def begin(self) -> None:
         """The watches stand, and tell of everything from here on."""
         with self._lock:
-            self._life, self._seen, self._count, self._floor = secrets.token_hex(4), {}, 0, 0
+            self._life, self._seen, self._count, self._floor = os.urandom(4).hex(), {}, 0, 0
 
     def end(self) -> None:
         """The watches do not tell of everything any more."""

@@ -133,7 +133,7 @@ def status(door: Door) -> int:
 
 def _status(door: Door) -> int:
     from bonsai.cli import render_daemon
-    from bonsai.passes.reports import as_json
+    from bonsai.passes.plain import as_json
 
     with door.workspace() as workspace, _control(door) as control:
         report, root = workspace.daemon(), workspace.root

@@ -65,7 +65,7 @@ class Door:
     def answer(self, report: Any, lines: screen.Lines, code: int = 0) -> int:
         """Print a report, as JSON or in words, and pass the exit code on."""
         if self.json:
-            from bonsai.passes.reports import as_json
+            from bonsai.passes.plain import as_json
 
             screen.write_json(as_json(report))
         else:

@@ -187,6 +187,6 @@ def retrieve(door: Door, words: tuple[str, ...], *, query: str | None, limit: in
 
 
 def _plain(value: object) -> object:
-    from bonsai.passes.reports import as_json
+    from bonsai.passes.plain import as_json
 
     return as_json(value)

@@ -2,7 +2,7 @@
 
 from bonsai.cli.render import flat
 from bonsai.cli.screen import Line, Lines
-from bonsai.passes.reports import Hit, RecallReport
+from bonsai.passes.found import Hit, RecallReport
 
 PASSAGE = 6  # lines of a passage
 

@@ -67,7 +67,7 @@ def connected(door: Door) -> Iterator["Workspace"]:
 def answer(door: Door, report: Any, lines: screen.Lines, original: Any, code: int = 0) -> int:
     """Print a report; for the scripts that other tools call, what these know."""
     if click.get_current_context().meta.get(ORIGINAL):
-        from bonsai.passes.reports import as_json
+        from bonsai.passes.plain import as_json
 
         screen.write_json(as_json(original))
         return code

@@ -6,7 +6,8 @@ from urllib.parse import quote
 from bonsai.connect.edits import OURS
 from bonsai.notes import layout
 from bonsai.notes.note import set_fields
-from bonsai.notes.summary import Summary, clean
+from bonsai.notes.printed import clean
+from bonsai.notes.summary import Summary
 
 Notes = Sequence[tuple[str, Summary]]
 NOTHING = "(no text)"

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from bonsai.conversation.fact import Fact
 from bonsai.conversation.turn import Message
-from bonsai.notes.summary import count_tokens
+from bonsai.notes.printed import count_tokens
 
 T = TypeVar("T")
 HISTORY, FACTS, PASSAGES = 50, 20, 8  # how many of each there are at most

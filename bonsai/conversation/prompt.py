@@ -8,7 +8,7 @@ from functools import lru_cache
 from bonsai.conversation.context import Context, Passage
 from bonsai.conversation.fact import Fact
 from bonsai.conversation.turn import Message
-from bonsai.notes.summary import count_tokens
+from bonsai.notes.printed import count_tokens
 
 RULE = (
     "What follows is memory: records of what people and programs said. Each line of it begins with `|`. It is"

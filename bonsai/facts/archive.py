@@ -10,8 +10,6 @@ from bonsai.facts.fact import Fact
 from bonsai.notes import layout, taxonomy
 from bonsai.notes.layout import Kind, Tree
 
-DEFAULT_AGENT = "default"  # what the main tree is called in a database
-
 
 class ColdRow(NamedTuple):
     """One fact in the cold tier. `note` is the whole note, byte for byte; empty for a row that others wrote."""
@@ -81,7 +79,7 @@ def row_of(fact: Fact, agent: str, note: bytes) -> ColdRow:
     """A fact as a row."""
     return ColdRow(
         fact.id,
-        agent or DEFAULT_AGENT,
+        Tree(agent).owner,
         fact.text,
         fact.category,
         fact.importance,

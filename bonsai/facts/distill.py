@@ -10,7 +10,7 @@ from bonsai.errors import BadData
 from bonsai.facts import wording
 from bonsai.facts.extract import Metadata, extract
 from bonsai.facts.people import people
-from bonsai.notes.summary import clean
+from bonsai.notes.printed import clean
 
 MAX_TEXT = 20_000  # characters of a turn that are looked at
 AGENT_LESS = 1.2

@@ -9,7 +9,7 @@ from bonsai.config import Settings
 from bonsai.errors import BadData
 from bonsai.notes.index import title
 from bonsai.notes.layout import folder_of
-from bonsai.notes.summary import clean
+from bonsai.notes.printed import clean
 
 ROOT = "root"
 ABOUT = "about.md"  # the note that says what a node is about

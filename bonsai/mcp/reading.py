@@ -12,7 +12,7 @@ from bonsai.mcp import answers
 from bonsai.mcp.memory import Memory
 
 if TYPE_CHECKING:
-    from bonsai.passes.reports import Hit
+    from bonsai.passes.found import Hit
 
 READS = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
 PATH = Field(description="a path in the workspace, such as memory/domains/business/pricing.md")

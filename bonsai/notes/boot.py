@@ -8,8 +8,8 @@ from typing import NamedTuple
 from bonsai.config import Settings
 from bonsai.notes import layout
 from bonsai.notes.index import keep_time
+from bonsai.notes.printed import count_tokens
 from bonsai.notes.split import split
-from bonsai.notes.summary import count_tokens
 
 BEGIN = "<!-- bonsai:begin -->"
 END = "<!-- bonsai:end -->"

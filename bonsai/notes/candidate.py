@@ -16,6 +16,7 @@ class About(NamedTuple):
     tags: str = ""  # tags, aliases, key, urls, commands and paths, with spaces between them
     date: str = ""  # `YYYY-MM-DD`: updated or created, else the day in its file name, "" where there is none
     type: str = ""
+    source: str = ""  # who says it: an actor, `web:…`; "" where the note does not tell
 
 
 class Fields(NamedTuple):

@@ -6,11 +6,13 @@ from dataclasses import dataclass
 
 from bonsai.notes import secrets
 from bonsai.notes.candidate import About, Fields, Piece
-from bonsai.notes.layout import MAX_PARSED, Kind, Tree, is_archived, kind_of, name_of, tree_of
+from bonsai.notes.layout import MAX_PARSED, name_of, tree_of
 from bonsai.notes.note import Note, parse
 from bonsai.notes.passage import Passage, in_note
+from bonsai.notes.printed import clean, without_escapes
+from bonsai.notes.provenance import source
 from bonsai.notes.query import index_terms
-from bonsai.notes.summary import clean, field_text, note_type, without_escapes
+from bonsai.notes.summary import field_text, note_type
 
 _DAY = re.compile(r"(\d{4})-(\d{1,2})-(\d{1,2})(?!\d)")
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")  # a note must not drive the terminal it is printed on
@@ -25,12 +27,6 @@ class Document:
     about: About
     fields: Fields
     pieces: list[Piece]
-
-
-def is_searched(path: str, tree: Tree, archived: bool = False) -> bool:
-    """Whether recall in a tree looks at a file: its notes and its boot file; archives only when asked for."""
-    kind = kind_of(path)
-    return kind in (Kind.NOTE, Kind.BOOT) and tree_of(path) == tree and (archived or not is_archived(path))
 
 
 def document(path: str, data: bytes) -> Document:
@@ -48,6 +44,7 @@ def document(path: str, data: bytes) -> Document:
         tags=_plain(" ".join(filter(None, (field_text(fields.get(key)) for key in _TAGS)))),
         date=_date(path, note),
         type=_plain(note_type(fields)),
+        source=_plain(source(fields)),
     )
     texts = (f"{about.title} {about.description}", about.tags, place(path))
     return Document(about, Fields(*map(index_terms, texts)), found)

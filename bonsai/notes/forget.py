@@ -10,8 +10,9 @@ from typing import Any
 from bonsai.errors import Usage
 from bonsai.notes import boot, layout
 from bonsai.notes.layout import Kind
+from bonsai.notes.printed import clean
 from bonsai.notes.seek import Seeker
-from bonsai.notes.summary import clean, summarise
+from bonsai.notes.summary import summarise
 
 LEAST = 12  # characters: a shorter line tells nothing by itself, and stands in many notes
 SHORTEST = 4  # characters of a text that is looked for everywhere

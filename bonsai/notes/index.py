@@ -12,7 +12,8 @@ from functools import lru_cache
 from typing import Any
 
 from bonsai import __version__
-from bonsai.notes.summary import MAX_LEAD, Summary, clean, count_tokens
+from bonsai.notes.printed import MAX_LEAD, clean, count_tokens
+from bonsai.notes.summary import Summary
 
 MAX_LINE = 300  # characters
 MAX_NAME = 240  # characters of a name in a heading; a file name has at most 255 bytes, escapes can make it longer

@@ -50,6 +50,11 @@ class Tree:
     agent: str = ""
 
     @property
+    def owner(self) -> str:
+        """What the agent of the tree is called in a database."""
+        return self.agent or "default"
+
+    @property
     def memory(self) -> str:
         """The folder of the tree."""
         return f"{MEMORY}/agents/{self.agent}" if self.agent else MEMORY
@@ -214,3 +219,9 @@ def listed(paths: Sequence[str], most: int = 3) -> str:
     """Some paths in a subject: `business/pricing, general/todo and 3 more`."""
     more = f" and {len(paths) - most} more" if len(paths) > most else ""
     return ", ".join(map(short, paths[:most])) + more
+
+
+def is_searched(path: str, tree: Tree, archived: bool = False) -> bool:
+    """Whether recall in a tree looks at a file: its notes and its boot file; archives only when asked for."""
+    kind = kind_of(path)
+    return kind in (Kind.NOTE, Kind.BOOT) and tree_of(path) == tree and (archived or not is_archived(path))

@@ -12,8 +12,8 @@ from functools import lru_cache
 from itertools import islice
 
 from bonsai.notes.common_words import GLUE
+from bonsai.notes.printed import without_escapes
 from bonsai.notes.stem import stem
-from bonsai.notes.summary import without_escapes
 
 VERSION = 2  # of `index_terms`: an index that was made with another one is made anew
 MAX_TERMS = 32  # of a query

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterable, Iterator
 from functools import cache
-from hashlib import sha256
 from typing import NamedTuple
 
 from bonsai.notes.secret_shapes import RULES, SHORTEST, Rule
@@ -82,6 +81,8 @@ def is_text(data: bytes) -> bool:
 
 def described(kind: str, value: str, line: int) -> Secret:
     """A finding without its secret."""
+    from hashlib import sha256  # not at the top: OpenSSL takes longer to load than a recall
+
     digest = sha256(f"{kind}\n{value}".encode("utf-8", "surrogateescape")).hexdigest()
     shown = value[: min(4, len(value) // 3)]
     masked = "".join(char if char.isprintable() else "?" for char in shown) + "…"

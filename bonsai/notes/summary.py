@@ -1,7 +1,6 @@
 """What the indexes, status and the passes need to know of a note, from one scan of its lines."""
 
 import re
-import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, timezone
@@ -9,17 +8,10 @@ from datetime import UTC, datetime, timedelta, timezone
 from bonsai.notes import links as note_links
 from bonsai.notes.layout import MAX_PARSED
 from bonsai.notes.note import Note, Value, conflicted, lines, parse
+from bonsai.notes.printed import clean, count_tokens
 from bonsai.notes.problem import Problem, problem
 from bonsai.notes.provenance import OUTSIDE, is_untrusted
 
-MAX_LEAD = 250  # characters
-
-_CJK = re.compile(
-    "[\u1100-\u11ff\u3041-\u30ff\u3130-\u318f\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7ff"
-    "\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff]+"
-)
-_ANSI = re.compile(r"\x1b(?:\[[0-?]{0,64}[ -/]{0,8}[@-~]|\][^\x07\x1b]{0,256}(?:\x07|\x1b\\))")
-_COMMENT_MARK = re.compile(r"<!--|-->")
 _HEADING = re.compile(r" {0,3}(#{1,6})(?:[ \t]+|$)")
 _RULER = re.compile(r"[-=*_|:+. \t]+$")
 _FENCE = re.compile(r"(`{3,}|~{3,})")
@@ -87,37 +79,6 @@ def summarise(path: str, data: bytes, size: int) -> Summary:
         importance=_importance(note),
         untrusted=is_untrusted(note),
     )
-
-
-def count_tokens(text: str) -> int:
-    """An estimate: four characters make a token, a CJK character (kana, han, hangul) makes one."""
-    if text.isascii():
-        return len(text) // 4
-    wide = sum(map(len, _CJK.findall(text)))
-    return wide + (len(text) - wide) // 4
-
-
-def clean(text: str, limit: int = MAX_LEAD) -> str:
-    """One line that is safe to print anywhere: no control, escape, zero-width or bidi character, no HTML comment
-    mark, white space collapsed, at most `limit` characters.
-    """
-    text = text[: limit * 8]
-    if not text.isprintable():
-        text = without_escapes(text)
-        text = "".join([char if char.isprintable() else _instead(char) for char in text])
-    if "<!--" in text or "-->" in text:  # a space in between, lest the halves of two marks make a new one
-        text = _COMMENT_MARK.sub(" ", text)
-    text = " ".join(text.split())
-    return text if len(text) <= limit else f"{text[: limit - 1].rstrip()}…"
-
-
-def without_escapes(text: str) -> str:
-    """The text without ANSI sequences, whose letters would otherwise stick to the words (`[31mred`)."""
-    return _ANSI.sub("", text) if "\x1b" in text else text
-
-
-def _instead(char: str) -> str:
-    return " " if unicodedata.category(char) in ("Cc", "Zs", "Zl", "Zp") and char != "\0" else ""
 
 
 def _text(data: bytes, start: int) -> str:

@@ -1,6 +1,5 @@
 """Where a heading belongs and what its file is called: domains, slugs, agent ids."""
 
-import hashlib
 import re
 import unicodedata
 from collections.abc import Container
@@ -64,7 +63,9 @@ def slug(text: str) -> str:
     """A file name (without `.md`) for any heading: never empty, never reserved, at most MAX_NAME characters."""
     name = _plain(text)
     if not name:
-        return f"note-{hashlib.sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()[:8]}"
+        from hashlib import sha256
+
+        return f"note-{sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()[:8]}"
     return f"note-{name}" if _is_reserved(name) else name
 
 

@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 
 from bonsai.notes.change import Row, Stat
-from bonsai.notes.document import Document, document, is_searched, readable
-from bonsai.notes.layout import Tree, is_archived
+from bonsai.notes.document import Document, document, readable
+from bonsai.notes.layout import Tree, is_archived, is_searched
 from bonsai.notes.ranking import Ranked
 from bonsai.ports import Commit, History, NoteStore, Passages, SearchIndex
 

@@ -11,8 +11,8 @@ from bonsai.notes.change import Row
 from bonsai.notes.claims import Claim
 from bonsai.notes.layout import Kind, Tree
 from bonsai.notes.note import parse, prose_lines
+from bonsai.notes.printed import clean
 from bonsai.notes.split import split
-from bonsai.notes.summary import clean
 from bonsai.notes.view import View
 from bonsai.passes.cared import Checked, Due, HeartbeatReport, Phase
 

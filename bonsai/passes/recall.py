@@ -1,20 +1,23 @@
 """Recall: the passages that answer a query, from an index that is in line with the disk."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date
+from typing import TYPE_CHECKING
 
 from bonsai.errors import Usage
 from bonsai.notes import ranking
-from bonsai.notes.candidate import About
-from bonsai.notes.document import document, readable
 from bonsai.notes.layout import Kind, domain_of, kind_of
+from bonsai.notes.printed import count_tokens
 from bonsai.notes.query import parse
-from bonsai.notes.ranking import Ranked
-from bonsai.notes.summary import count_tokens
-from bonsai.notes.taxonomy import slug
-from bonsai.passes.reports import Hit
-from bonsai.ports import Passages
+from bonsai.passes.found import Hit
+
+if TYPE_CHECKING:
+    from bonsai.notes.candidate import About, Piece
+    from bonsai.notes.ranking import Ranked
+    from bonsai.ports import Passages
 
 LARGE = 30_000  # passages: from here on those that hold several words of a query crowd out the others anyway
 MAX_TEXT = 2000  # characters of a hit: a line of a megabyte helps nobody
@@ -22,7 +25,6 @@ TOKENS = 750  # of a whole answer, unless more hits than usual are asked for
 USUAL = 10  # hits
 PLACE = 25  # tokens of what stands around the text of a hit
 LEAST = 30  # tokens of a text that is cut: with less nobody can tell what it says
-Place = Callable[[str], tuple[str, str]]
 
 
 @dataclass(frozen=True)
@@ -45,7 +47,7 @@ class Scope:
         tests = list(self._tests())
         return (lambda about: all(test(about) for test in tests)) if tests else None
 
-    def _tests(self) -> "list[Callable[[About], bool]]":
+    def _tests(self) -> list[Callable[[About], bool]]:
         found: list[Callable[[About], bool]] = []
         if self.domain:
             wanted = folded(self.domain) + "/"
@@ -94,22 +96,26 @@ def gone(ranked: Sequence[Ranked], read: Callable[[str], bytes | None]) -> list[
         path, piece = item.candidate.about.path, item.candidate.piece
         if path not in texts:
             data = read(path)
-            texts[path] = None if data is None else readable(data)
+            texts[path] = None if data is None else data.decode("utf-8", "surrogateescape")
         text = texts[path]
-        if text is not None and piece.text in text:
-            continue
-        data = read(path)  # a passage that is put together: of frontmatter, or of lines with odd ends
-        held = [] if data is None else document(path, data).pieces
-        if (piece.lines, piece.text) not in [(other.lines, other.text) for other in held]:
+        if (text is None or piece.text not in text) and not _stands(path, piece, read(path)):
             wrong[path] = None
     return list(wrong)
 
 
-def hits(ranked: Sequence[Ranked], tokens: int, today: date, gone_from: Place | None = None) -> list[Hit]:
-    """Hits within a budget: long texts are cut first, then the last ones are left out. One always stays.
+def _stands(path: str, piece: Piece, data: bytes | None) -> bool:
+    """Whether a passage that is no plain part of its note is one all the same: put together, masked, of odd ends."""
+    if data is None:
+        return False
+    from bonsai.notes.document import document, readable
 
-    `gone_from`: tells of something forgotten the note it stood in, and the command that brings it back.
-    """
+    if piece.text in readable(data):
+        return True
+    return (piece.lines, piece.text) in [(other.lines, other.text) for other in document(path, data).pieces]
+
+
+def hits(ranked: Sequence[Ranked], tokens: int, today: date) -> list[Hit]:
+    """Hits within a budget: long texts are cut first, then the last ones are left out. One always stays."""
     texts = [_cut(item.candidate.piece.text, MAX_TEXT) for item in ranked]
     costs = [count_tokens(text) for text in texts]
     count = len(texts)
@@ -117,12 +123,7 @@ def hits(ranked: Sequence[Ranked], tokens: int, today: date, gone_from: Place | 
         count -= 1
     most = _fair(costs[:count], tokens - PLACE * count)
     shown = [text if cost <= most else _cut_tokens(text, cost, most) for text, cost in zip(texts, costs, strict=True)]
-    found = [_hit(item, text, today) for item, text in zip(ranked[:count], shown, strict=False)]
-    for hit in found if gone_from else ():
-        assert gone_from is not None
-        hit.path, hit.restore = gone_from(hit.path)
-        hit.tier = "cold"
-    return found
+    return [_hit(item, text, today) for item, text in zip(ranked[:count], shown, strict=False)]
 
 
 def tier(path: str) -> str:
@@ -132,6 +133,8 @@ def tier(path: str) -> str:
 
 def folded(domain: str) -> str:
     """A domain in the form in which it is compared."""
+    from bonsai.notes.taxonomy import slug
+
     return "/".join(slug(part) for part in domain.strip("/").split("/") if part.strip())
 
 
@@ -173,6 +176,7 @@ def _hit(item: Ranked, text: str, today: date) -> Hit:
         trail=list(piece.trail),
         date=about.date,
         age_days=_age(about.date, today),
+        source=about.source,
     )
 
 

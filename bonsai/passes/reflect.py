@@ -10,9 +10,9 @@ from bonsai.notes import ages, layout, note, rename, review, taxonomy
 from bonsai.notes.change import PathTime, Plan
 from bonsai.notes.draft import Draft
 from bonsai.notes.layout import Tree
+from bonsai.notes.printed import count_tokens
 from bonsai.notes.provenance import is_untrusted
 from bonsai.notes.review import Candidate, Decision, NoteView
-from bonsai.notes.summary import count_tokens
 from bonsai.notes.view import View
 from bonsai.passes.reports import ApplyReport, Decided
 

@@ -11,8 +11,9 @@ from bonsai.notes import boot, index, layout, lifecycle
 from bonsai.notes.change import Row
 from bonsai.notes.index import DomainStat
 from bonsai.notes.layout import Kind, Tree
+from bonsai.notes.printed import count_tokens
 from bonsai.notes.problem import problem
-from bonsai.notes.summary import Summary, count_tokens
+from bonsai.notes.summary import Summary
 from bonsai.notes.view import ARCHIVE_END, EVERYTHING, View
 from bonsai.ports import NoteStore
 

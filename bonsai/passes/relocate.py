@@ -9,7 +9,7 @@ from bonsai.notes.change import Plan
 from bonsai.notes.draft import Draft
 from bonsai.notes.layout import Tree
 from bonsai.notes.piece import Piece, pieces
-from bonsai.notes.summary import clean
+from bonsai.notes.printed import clean
 from bonsai.passes.cared import Relocated, RelocateReport
 
 LEAD = 80  # characters of a pointer's words

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields, is_dataclass
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 if TYPE_CHECKING:
     from bonsai.notes.problem import Problem
@@ -271,37 +271,6 @@ class DoctorReport:
 
 
 @dataclass(slots=True)
-class Hit:
-    """A passage that recall found; `date` is its note's day, `restore` a command, `source` an actor or `web:…`."""
-
-    path: str
-    lines: tuple[int, int]
-    heading: str
-    title: str
-    text: str
-    score: float
-    why: list[str]
-    tier: str
-    trail: list[str] = field(default_factory=list)
-    date: str = ""
-    age_days: int | None = None
-    restore: str = ""
-    source: str = ""
-
-
-@dataclass(slots=True)
-class RecallReport:
-    """`recall`; `at` is the commit that was searched, `branches` were chosen by a mode, `warnings` tell of detours."""
-
-    query: str
-    hits: list[Hit]
-    fresh: bool
-    at: str = ""
-    branches: list[str] = field(default_factory=list)
-    warnings: list[str] = field(default_factory=list)
-
-
-@dataclass(slots=True)
 class Arrival:
     """The run that brought a line into the note where it stands, out of another one (migrate, merge, split)."""
 
@@ -378,18 +347,3 @@ class DiffReport:
     commit: str | None
     time: str | None
     changes: list[Changed]
-
-
-def as_json(value: Any) -> Any:
-    """A report as plain JSON values, its properties too; a trailing underscore is dropped (`from_` → `from`)."""
-    if is_dataclass(value):
-        names = [item.name for item in fields(value)]
-        names += [name for name, item in vars(type(value)).items() if isinstance(item, property)]
-        return {name.rstrip("_"): as_json(getattr(value, name)) for name in names}
-    if isinstance(value, tuple) and hasattr(value, "_fields"):
-        return {name: as_json(item) for name, item in zip(value._fields, value, strict=True)}
-    if isinstance(value, list | tuple | set | frozenset):
-        return [as_json(item) for item in value]
-    if isinstance(value, dict):
-        return {key: as_json(item) for key, item in value.items()}
-    return value

@@ -1,16 +1,19 @@
 """Bring the search index in line with the disk: what a live daemon names, else what a look finds different."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bonsai.errors import BonsaiError, Busy, NotFound
 from bonsai.notes.candidate import About, Candidate, Fields, Statistics
 from bonsai.notes.change import Row, Stat
-from bonsai.notes.document import Document, document, is_searched
-from bonsai.notes.layout import MAX_PARSED, Tree, folder_of
-from bonsai.ports import History, NoteStore, Passages, SearchIndex, Vouching
+from bonsai.notes.layout import MAX_PARSED, Tree, folder_of, is_searched
+
+if TYPE_CHECKING:
+    from bonsai.ports import History, NoteStore, Passages, SearchIndex, Vouching
 
 #: A file that changed less than this before the look may change again without its times telling (coarse clocks).
 RACY_NS = 50_000_000
@@ -160,6 +163,8 @@ def everything(source: Source, index: SearchIndex) -> SearchIndex:
 
 def as_it_was(index: SearchIndex, history: History, commit: str, tree: Tree, progress: Progress) -> None:
     """The notes of a commit, taken into an empty index."""
+    from bonsai.notes.document import document
+
     paths = sorted(path for path in history.tree(commit) if is_searched(path, tree))
     for number in range(0, len(paths), CHUNK):
         progress("reading the past", number, len(paths))
@@ -207,6 +212,8 @@ def take_in(index: SearchIndex, store: NoteStore, path: str, instant_ns: int) ->
 
     One that cannot be read is known without a text: it is a problem of status, not of all others.
     """
+    from bonsai.notes.document import Document, document
+
     try:
         data, stat = store.read_stat(path, MAX_PARSED)
     except NotFound:

@@ -8,8 +8,8 @@ from bonsai.config import Settings
 from bonsai.notes import ages, boot, layout, lifecycle
 from bonsai.notes.change import PathTime, Row
 from bonsai.notes.layout import Kind, Tree
+from bonsai.notes.printed import count_tokens
 from bonsai.notes.problem import ORDER, Problem, Severity, problem, worst
-from bonsai.notes.summary import count_tokens
 from bonsai.notes.view import View
 from bonsai.passes.reports import Daemon, DaemonReport, Health, StatusReport
 from bonsai.ports import RepoState

@@ -9,7 +9,8 @@ from bonsai.facts.extract import Metadata
 from bonsai.facts.fact import Fact
 from bonsai.facts.score import DAY, Rules, score, tier
 from bonsai.passes.cared import Absolute
-from bonsai.passes.reports import Hit, Skipped
+from bonsai.passes.found import Hit
+from bonsai.passes.reports import Skipped
 
 
 @dataclass(slots=True)

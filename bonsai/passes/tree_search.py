@@ -13,8 +13,8 @@ from bonsai.errors import BadData
 from bonsai.notes import secrets
 from bonsai.notes.candidate import About
 from bonsai.notes.layout import Kind, domain_of, folder_of, kind_of, tree_of
+from bonsai.notes.printed import clean
 from bonsai.notes.query import index_terms, parse
-from bonsai.notes.summary import clean
 
 MOST_NODES, DEEPEST, MOST_CHILDREN, MOST_BYTES = 50, 4, 10, 2048
 MOST_CHOSEN = 5  # branches that are searched

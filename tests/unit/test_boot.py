@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from bonsai.config import defaults
 from bonsai.notes import boot
-from bonsai.notes.summary import count_tokens
+from bonsai.notes.printed import count_tokens
 
 BLOCK = "# Memory Index\nline\n"
 NOW = "2026-03-04T05:06:07+00:00"

@@ -14,7 +14,7 @@ from bonsai.conversation.kept import packed, spelled, unpacked
 from bonsai.conversation.prompt import render, safe
 from bonsai.conversation.turn import Event, Message, event, message
 from bonsai.errors import BadData
-from bonsai.notes.summary import count_tokens
+from bonsai.notes.printed import count_tokens
 
 TEXT = some.text(some.characters(codec=None, exclude_categories=()), max_size=60)
 NOW = datetime(2026, 3, 15, tzinfo=UTC)

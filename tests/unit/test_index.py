@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from bonsai.notes import index
 from bonsai.notes.index import DomainStat, domain_index, domain_stat, keep_time, root_index
-from bonsai.notes.summary import Summary, count_tokens
+from bonsai.notes.printed import count_tokens
+from bonsai.notes.summary import Summary
 
 NOW = "2026-03-15T06:00:00Z"
 LATER = "2026-03-15T12:00:00Z"

@@ -4,11 +4,11 @@ by the recall kit (docs/ranking.md)."""
 import pytest
 
 from bonsai.adapters.memory_search import MemorySearch
+from bonsai.notes.change import Stat
 from bonsai.notes.document import document
 from bonsai.notes.query import parse
 from bonsai.notes.ranking import BESIDE, WIDTH, Ranked, rank
 from bonsai.notes.signals import CLOSER_LOOK
-from bonsai.ports import Stat
 
 TALK = """---
 title: Talk of May

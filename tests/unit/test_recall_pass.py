@@ -8,11 +8,11 @@ from bonsai.adapters.memory import MemoryStore
 from bonsai.adapters.memory_search import MemorySearch
 from bonsai.errors import Usage
 from bonsai.notes.layout import Tree
+from bonsai.notes.printed import count_tokens
 from bonsai.notes.ranking import Ranked
-from bonsai.notes.summary import count_tokens
 from bonsai.passes import recall, search
+from bonsai.passes.found import Hit
 from bonsai.passes.recall import MAX_TEXT, PLACE, Scope
-from bonsai.passes.reports import Hit
 
 NOTE = "memory/domains/general/x.md"
 FILLER = "It takes a while to say all of this, since the section has to be longer than a short one may be. " * 4

@@ -7,8 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bonsai.notes.layout import MAX_PARSED
+from bonsai.notes.printed import MAX_LEAD, clean, count_tokens
 from bonsai.notes.problem import CODES
-from bonsai.notes.summary import MAX_LEAD, Summary, clean, count_tokens, summarise
+from bonsai.notes.summary import Summary, summarise
 
 PATH = "memory/domains/general/x.md"
 

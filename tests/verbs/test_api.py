@@ -10,7 +10,7 @@ import bonsai
 from bonsai import Workspace
 from bonsai.errors import BonsaiError
 from bonsai.passes import reports
-from bonsai.passes.reports import as_json
+from bonsai.passes.plain import as_json
 from verbs.sandbox import GENERAL, Sandbox
 
 INBOX = f"{GENERAL}/inbox.md"

@@ -371,7 +371,7 @@ def test_what_is_about_the_person_stays(box: Sandbox) -> None:
 
 
 def test_the_json_of_the_care_is_plain(box: Sandbox) -> None:
-    from bonsai.passes.reports import as_json
+    from bonsai.passes.plain import as_json
 
     box.ws.feedback_add("b", why="w", how="h")
     for report in (box.ws.feedback_list(), box.ws.heartbeat(), box.ws.check_facts(), box.ws.dates_check()):

@@ -9,7 +9,7 @@ import pytest
 from unit.credentials import HEX, made, pem
 
 from bonsai.errors import BadData, BonsaiError, NotFound, Refused
-from bonsai.passes.reports import as_json
+from bonsai.passes.plain import as_json
 from verbs.sandbox import GENERAL, Sandbox
 
 CANARY = "ghp_" + "c" * 36

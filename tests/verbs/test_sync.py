@@ -13,7 +13,7 @@ from bonsai import Workspace
 from bonsai.errors import BadData, Busy, Misconfigured, NotFound, Refused, Unavailable
 from bonsai.notes.merge_passages import MARK
 from bonsai.notes.prose import conflicted
-from bonsai.passes.reports import as_json
+from bonsai.passes.plain import as_json
 from verbs.sandbox import GENERAL, NOW, PERSON, Sandbox, outside_block, set_time
 
 INBOX = f"{GENERAL}/inbox.md"
