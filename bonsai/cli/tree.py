@@ -34,7 +34,7 @@ def init(door: Door, target: str, bare: bool) -> int:
     from bonsai.workspace import Workspace
 
     report = Workspace.init(
-        native(target or door.folder) or ".",
+        native(target or door.folder) or os.environ.get("BONSAI_WORKSPACE") or ".",
         templates=not bare,
         agent=door.agent,
         actor=os.environ.get("BONSAI_ACTOR", ""),

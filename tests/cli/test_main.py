@@ -269,6 +269,15 @@ def test_which_workspace(workspace: type[Workspace], monkeypatch: pytest.MonkeyP
     ]
 
 
+def test_init_works_on_the_workspace_that_is_named(workspace: type[Workspace], monkeypatch: pytest.MonkeyPatch) -> None:
+    Workspace.answer.report = reports.InitReport("/ws", [])
+    monkeypatch.setenv("BONSAI_WORKSPACE", "/from/env")
+    run(["init"])
+    run(["-C", "/from/option", "init"])
+    run(["-C", "/from/option", "init", "/from/argument"])
+    assert [path for path, _ in workspace.opened] == ["/from/env", "/from/option", "/from/argument"]
+
+
 def test_who_is_at_work(workspace: type[Workspace], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BONSAI_SESSION", "s1")
     monkeypatch.setenv("BONSAI_ACTOR", "agent:x")
