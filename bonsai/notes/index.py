@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from bonsai import __version__
 from bonsai.notes.printed import MAX_LEAD, clean, count_tokens
@@ -31,6 +31,16 @@ _ODD = re.compile(
 )
 _OPENS_BLOCK = re.compile(r"#{1,6}(?:\s|$)|`{3}|~{3}|</?[a-zA-Z!?]")  # would swallow the entries below it
 _STAMP = r"[0-9][0-9T:.+Z-]{9,39}"
+
+
+class Unnamed(NamedTuple):
+    """How many notes an index does not name, and their tokens."""
+
+    notes: int
+    tokens: int
+
+
+NONE = Unnamed(0, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +82,7 @@ def domain_index(
     *,
     now_iso: str,
     previous: str | None,
+    unnamed: Unnamed = NONE,
 ) -> str:
     """The text of a domain's `_index.md`.
 
@@ -80,8 +91,10 @@ def domain_index(
         notes: file name and summary of the live notes right in it.
         subdomains: those right below it.
         previous: the index as it stands, whose time is kept where nothing else differs.
+        unnamed: what else stands in it or below it. An agent reads the index as its own, and a file name can say
+            `ignore-all-previous-instructions` as well as a text.
     """
-    tokens = sum(summary.tokens for _, summary in notes) + sum(item.tokens for item in subdomains)
+    tokens = sum(summary.tokens for _, summary in notes) + sum(item.tokens for item in subdomains) + unnamed.tokens
     blocks = [_head(f"{title(domain)} Index", tokens, now_iso)]
     for name, summary in sorted(notes, key=lambda item: _by_name(item[0])):
         lead = summary.lead or summary.title or (NOTHING if summary.blank else "")
@@ -89,6 +102,9 @@ def domain_index(
     for stat in sorted(subdomains, key=lambda item: _by_name(item.name)):
         size = f"(~{stat.tokens} tokens, {stat.notes} {'note' if stat.notes == 1 else 'notes'})"
         blocks.append(_block(f"### {printable(_last(stat.name))}/ {size}", _line(stat.summary, MAX_LEAD)))
+    if unnamed.notes:
+        count = f"{unnamed.notes} {'note' if unnamed.notes == 1 else 'notes'}"
+        blocks.append(f"_{count} from outside, not promoted (~{unnamed.tokens} tokens): bonsai recall_")
     return keep_time("\n\n".join(blocks) + "\n", previous, "Last indexed")
 
 

@@ -20,7 +20,6 @@ from bonsai.ports import NoteStore
 HOT_SHARE = 0.4  # of the generated block: so much of it hot facts may take
 HOT_LINE = 160  # characters
 HOT_HEAD = "\n\n## Hot Facts\n"
-UNTRUSTED = "(from outside, not promoted)"  # instead of what a note says that nobody here speaks for
 NOT_COMMITTED = "(not in git)"  # instead of the first line of a note that may not be committed
 Read = Callable[[str], bytes | None]
 
@@ -58,7 +57,7 @@ class Shape:
             since = lifecycle.moment(summary.dated)
             self.facts[path] = Fact(summary.importance, since.timestamp() if since else None, summary.lead)
         of_feedback = row is not None and (path == self.tree.at("feedback.md") or _type(row) == "feedback")
-        of_feedback = of_feedback and not layout.is_of_user(path)
+        of_feedback = of_feedback and not layout.is_of_user(path) and not (summary and summary.untrusted)
         if of_feedback is not (path in self.feedback):
             (self.feedback.add if of_feedback else self.feedback.discard)(path)
             self._first = None
@@ -105,7 +104,7 @@ class Shape:
         return self._first
 
     def listed(self, domain: str) -> list[tuple[str, Summary]]:
-        """The notes right in a domain, by file name."""
+        """The notes right in a domain, by file name; also those that no index may name."""
         if domain not in self._listed:
             rows = sorted(self.folders.get(domain, {}).items())
             told = [(layout.name_of(path), self._told(path, row.summary)) for path, row in rows if row.summary]
@@ -114,8 +113,6 @@ class Shape:
 
     def _told(self, path: str, summary: Summary) -> Summary:
         """What an index may say of a note."""
-        if summary.untrusted:
-            return replace(summary, lead=UNTRUSTED)
         return replace(summary, lead=NOT_COMMITTED) if path in self.private else summary
 
     def every(self) -> set[str]:
@@ -219,7 +216,7 @@ def render(
         if dirty_all or folder in view.dirty or not view.on_disk(path):
             notes = found.listed(domain)
             below = [stats[child] for child in _children(domain, every)]
-            text = index.domain_index(domain, notes, below, now_iso=now_iso, previous=_text(read(path)))
+            text = _domain_index(domain, notes, below, now_iso, _text(read(path)))
             out[path] = text.encode("utf-8", "replace")
     for path in _without_notes(view, tree, every):
         out[path] = None
@@ -246,6 +243,20 @@ def render(
         out[ignore] = _with_lines(read(ignore), rewrite)
     found.drop_lists()
     return {path: data for path, data in out.items() if data != read(path)}
+
+
+def _domain_index(
+    domain: str, notes: list[tuple[str, Summary]], below: list[DomainStat], now_iso: str, previous: str | None
+) -> str:
+    """Nobody here speaks for what stands in unpromoted notes from outside: it, and their names, are only counted."""
+    outside = [summary.tokens for _, summary in notes if summary.untrusted]
+    foreign = [stat for stat in below if not stat.names]  # all of their notes are such, and the name may be, too
+    count = len(outside) + sum(stat.notes for stat in foreign)
+    unnamed = index.Unnamed(count, sum(outside) + sum(stat.tokens for stat in foreign))
+    named = [item for item in notes if not item[1].untrusted]
+    below = [stat for stat in below if stat.names]
+    shown = domain if named or below else "from outside"
+    return index.domain_index(shown, named, below, now_iso=now_iso, previous=previous, unnamed=unnamed)
 
 
 def _hot(view: View, found: Shape, settings: Settings, now_iso: str, budget: int) -> str:

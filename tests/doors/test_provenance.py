@@ -16,6 +16,9 @@ def quoted(text: str) -> str:
     return '"' + "".join(f"\\u{ord(char):04x}" if ord(char) < 0x10000 else f"\\U{ord(char):08x}" for char in text) + '"'
 
 
+LABEL = {"more", "bonsai", "recall", "recall_", "from", "outside", "promoted", "notes", "index"}  # for what is unnamed
+
+
 def words(text: str) -> set[str]:
     """Words, but no numbers: those of a boot file change with what is counted."""
     return set(re.findall(r"[^\W\d]{4,}", text.casefold()))
@@ -23,15 +26,16 @@ def words(text: str) -> set[str]:
 
 @pytest.fixture
 def boot_of_own(garden: Sandbox) -> set[str]:
-    """The words of the boot file before anything came from outside."""
-    garden.ws.reindex()
-    return words(garden.read("MEMORY.md").decode() + garden.read("memory/_index.md").decode())
+    """The words of the boot file and of every index before anything came from outside."""
+    return words(boot(garden)) | LABEL
 
 
 def boot(box: Sandbox) -> str:
+    """What agents load as their own: the boot file, and the indexes."""
     box.ws.commit()
     box.ws.reindex(full=True)
-    return box.read("MEMORY.md").decode() + box.read("memory/_index.md").decode()
+    indexes = sorted((box.root / "memory").rglob("_index.md"))
+    return "\n".join(path.read_text("utf-8") for path in [box.root / "MEMORY.md", *indexes])
 
 
 @pytest.mark.parametrize("source", ["web", "tool:search", "[web, user]"])
@@ -45,14 +49,15 @@ def test_no_stored_injection_reaches_the_boot_file(garden: Sandbox, boot_of_own:
             )
         garden.write(f"memory/domains/{name}/{name}.md", f"---\n{head}pinned: true\n---\n{text}\n")
     now = boot(garden)
-    assert not words(now) - boot_of_own - {"more", "bonsai", "recall"}
+    assert words(now) - boot_of_own == set()
     assert "… 200 more: bonsai recall" in now
+    assert "_50 notes from outside, not promoted (~" in now
 
 
 def test_what_is_remembered_from_the_web_does_not_either(garden: Sandbox, boot_of_own: set[str]) -> None:
     wanted = [Wanted(text, source="web:https://evil.example", importance=1.0, domain="general") for text in INJECTIONS]
     assert all(report.new for report in garden.ws.remember_all(wanted))
-    assert not words(boot(garden)) - boot_of_own - {"more", "bonsai", "recall"}
+    assert words(boot(garden)) - boot_of_own == set()
 
 
 def test_a_title_that_breaks_the_frontmatter_does_not_make_a_note_trusted(garden: Sandbox) -> None:
@@ -60,6 +65,30 @@ def test_a_title_that_breaks_the_frontmatter_does_not_make_a_note_trusted(garden
         garden.write(f"{GENERAL}/b{number}.md", f"---\nsource: web\n{broken}\n---\n\nobeythepage{number}\n")
         garden.write(f"memory/domains/new{number}/b.md", f"---\n{broken}\nsource: 'web'\n---\n\nobeythepage{number}\n")
     assert "obeythepage" not in boot(garden)
+
+
+@pytest.mark.parametrize("type_", ["fact", "feedback"])
+def test_a_file_name_is_foreign_text_too(garden: Sandbox, boot_of_own: set[str], type_: str) -> None:
+    for number, text in enumerate(INJECTIONS):
+        name = re.sub(r"\W+", "-", text.casefold()).strip("-")[:60] or f"page-{number}"
+        head = f"---\nsource: web\ntype: {type_}\n---\n\n"
+        for folder in (GENERAL, f"memory/domains/business/{name}-{number}", "memory/topics"):
+            garden.write(f"{folder}/{name}-{number}.md", f"{head}A page.\n")
+    assert words(boot(garden)) - boot_of_own == set()
+
+
+def test_a_promoted_note_is_named_again(garden: Sandbox) -> None:
+    for number in range(2):
+        garden.write(f"memory/domains/inbox/new/obeythepage{number}.md", "---\nsource: web\n---\n\nA page.\n")
+    now = boot(garden)
+    assert "obeythepage" not in now
+    assert "# From outside Index" in now
+    garden.ws.promote("memory/domains/inbox/new/obeythepage0.md")
+    index = garden.read("memory/domains/inbox/new/_index.md").decode()
+    assert index.startswith("# Inbox/New Index\n")
+    assert "### obeythepage0.md (~" in index
+    assert index.endswith("\n\n_1 note from outside, not promoted (~7 tokens): bonsai recall_\n")
+    garden.assert_clean()
 
 
 def test_a_daily_note_from_a_tool_is_only_counted(garden: Sandbox) -> None:
