@@ -28,45 +28,60 @@ lost: what you archive can be restored, and the run can be undone.
 
 def register(server: MCPServer[Any], memory: Memory) -> None:
     """Offer them."""
-    tree = Tree(memory.agent)
+    texts = Texts(memory)
+    _offer_resources(server, texts)
+    _offer_prompts(server, memory, texts)
 
-    async def text(context: Asks | None, path: str) -> str:
-        """A file as a client may see it: fenced where nobody here speaks for it. Raises ResourceError."""
+
+class Texts:
+    """The files of a workspace as a client may see them."""
+
+    def __init__(self, memory: Memory) -> None:
+        self._memory, self.tree = memory, Tree(memory.agent)
+
+    async def of(self, context: Asks | None, path: str) -> str:
+        """A file, fenced where nobody here speaks for it. Raises ResourceError."""
 
         def look(space: "Workspace") -> str:
             found = space.read(path)
             return answers.fenced([(f"{path}; source {found.source}", found.text)]) if found.untrusted else found.text
 
         try:
-            return answers.bounded(await memory.run(context, look))
+            return answers.bounded(await self._memory.run(context, look))
         except ToolError as error:
             kind = ResourceNotFoundError if isinstance(error.__cause__, NotFound) else ResourceError
             raise kind(str(error)) from error
 
+
+def _offer_resources(server: MCPServer[Any], texts: Texts) -> None:
+    tree = texts.tree
+
     @server.resource("memory://boot", mime_type=MARKDOWN)
     async def boot_file() -> str:
         """The boot file, MEMORY.md: what to know at the start, with an index of the rest."""
-        return await text(None, tree.boot)
+        return await texts.of(None, tree.boot)
 
     @server.resource("memory://index", mime_type=MARKDOWN)
     async def root_index() -> str:
         """The root index: the domains, a line about each."""
-        return await text(None, tree.root_index)
+        return await texts.of(None, tree.root_index)
 
     @server.resource("memory://domains/{+domain}", mime_type=MARKDOWN)
     async def domain_index(context: Asks, domain: str) -> str:
         """The index of a domain, such as business/seo."""
-        return await text(context, f"{tree.domains}/{domain}/_index.md")
+        return await texts.of(context, f"{tree.domains}/{domain}/_index.md")
 
     @server.resource("memory://notes/{+path}", mime_type=MARKDOWN)
     async def note(context: Asks, path: str) -> str:
         """A note by its path, such as memory/domains/business/pricing.md."""
-        return await text(context, path)
+        return await texts.of(context, path)
 
+
+def _offer_prompts(server: MCPServer[Any], memory: Memory, texts: Texts) -> None:
     @server.prompt(title="Start with the memory")
     async def boot(context: Asks) -> str:
         """The boot file, and how to use the memory."""
-        return f"{BOOT}\n{await text(context, tree.boot)}"
+        return f"{BOOT}\n{await texts.of(context, texts.tree.boot)}"
 
     @server.prompt(title="Reflect on the memory")
     async def reflect(context: Asks) -> str:

@@ -16,13 +16,34 @@ ADDS = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_
 ONCE = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
 TAKES = ToolAnnotations(read_only_hint=False, destructive_hint=True, idempotent_hint=False, open_world_hint=False)
 Asks = Context[Any, Any]
+TOOLS = {
+    "remember": (ONCE, "Remember something"),
+    "update": (TAKES, "Change a note"),
+    "move": (ADDS, "Move a note"),
+    "archive": (TAKES, "Archive notes"),
+    "restore": (ADDS, "Bring a note back"),
+    "undo": (TAKES, "Take a run back"),
+    "reflect": (ONCE, "Look what needs a decision"),
+    "reflect_apply": (TAKES, "Carry out decisions"),
+    "feedback": (ADDS, "Note what the human corrected or approved"),
+}
 
 
 def register(server: MCPServer[Any], memory: Memory) -> None:
     """Offer them."""
+    tools = Writing(memory)
+    for name, (annotations, title) in TOOLS.items():
+        server.tool(annotations=annotations, title=title)(getattr(tools, name))
 
-    @server.tool(annotations=ONCE, title="Remember something")
+
+class Writing:
+    """The tools over one workspace. Each is one run of the workspace."""
+
+    def __init__(self, memory: Memory) -> None:
+        self._memory = memory
+
     async def remember(
+        self,
         context: Asks,
         text: Annotated[str, Field(description="one thing, in markdown; dates absolute")],
         source: Annotated[
@@ -39,7 +60,7 @@ def register(server: MCPServer[Any], memory: Memory) -> None:
     ) -> Annotated[CallToolResult, answers.Remembered]:
         """Write a note of its own, or give the note with this key its newer value."""
         said = "" if source == "agent" else f"{source}:{origin}" if origin else source
-        found = await memory.run(
+        found = await self._memory.run(
             context,
             lambda space: space.remember(
                 text,
@@ -56,69 +77,68 @@ def register(server: MCPServer[Any], memory: Memory) -> None:
         word = "Remembered in" if found.commit else "Was known already:"
         return answer.result("\n".join([f"{word} {found.path}", *found.flags]))
 
-    @server.tool(annotations=TAKES, title="Change a note")
     async def update(
+        self,
         context: Asks,
         path: Annotated[str, PATH],
         new: Annotated[str, Field(description="the text instead, or the text to append")],
         old: Annotated[str, Field(description="the one place to replace, word for word; empty: append")] = "",
     ) -> Annotated[CallToolResult, answers.Changed]:
         """Replace one place in a note, or append to it. The old text stays in the history."""
-        found = await memory.run(context, lambda space: space.update(path, old, new))
+        found = await self._memory.run(context, lambda space: space.update(path, old, new))
         answer: answers.Changed = answers.told(answers.Changed, found)
         return answer.result(f"Changed {path}" if found.commit else f"{path} says so already")
 
-    @server.tool(annotations=ADDS, title="Move a note")
     async def move(
+        self,
         context: Asks,
         path: Annotated[str, PATH],
         domain: Annotated[str, Field(description="such as business/seo")],
     ) -> Annotated[CallToolResult, answers.Changed]:
         """Move a note to another domain; links to it keep working."""
-        found = await memory.run(context, lambda space: space.move(path, domain))
+        found = await self._memory.run(context, lambda space: space.move(path, domain))
         return answers.Changed(path=found.to, old=found.from_, commit=found.commit).result(f"Moved to {found.to}")
 
-    @server.tool(annotations=TAKES, title="Archive notes")
     async def archive(
+        self,
         context: Asks,
         paths: Annotated[list[str], Field(min_length=1, max_length=50)],
         reason: str = "",
     ) -> Annotated[CallToolResult, answers.Paths]:
         """Put notes away. They are kept for 180 days at least; `restore` brings them back."""
-        found = await memory.run(context, lambda space: space.archive(*paths, reason=reason))
+        found = await self._memory.run(context, lambda space: space.archive(*paths, reason=reason))
         text = "Archived as\n" + "\n".join(found.archived)
         return answers.Paths(paths=found.archived, commit=found.commit).result(text)
 
-    @server.tool(annotations=ADDS, title="Bring a note back")
     async def restore(
+        self,
         context: Asks,
         path: Annotated[str, Field(description="an archive or a note that is gone; PATH@DATE for an older version")],
     ) -> Annotated[CallToolResult, answers.Paths]:
         """Bring back what was archived, purged or overwritten."""
-        found = await memory.run(context, lambda space: space.restore(path))
+        found = await self._memory.run(context, lambda space: space.restore(path))
         text = "Restored\n" + "\n".join(found.restored)
         return answers.Paths(paths=found.restored, commit=found.commit).result(text)
 
-    @server.tool(annotations=TAKES, title="Take a run back")
     async def undo(
+        self,
         context: Asks,
         run: Annotated[str, Field(description="its id, see `history`; empty: your own last one")] = "",
     ) -> Annotated[CallToolResult, answers.Undone]:
         """Take back exactly one run; later edits stay. Where they conflict nothing is changed."""
-        found = await memory.run(context, lambda space: space.undo(run or None))
+        found = await self._memory.run(context, lambda space: space.undo(run or None))
         conflicts = [f"{item.path}: {item.reason}" for item in found.conflicts]
         answer: answers.Undone = answers.told(answers.Undone, found, conflicts=conflicts)
         word = "Nothing was changed, these conflict:" if conflicts else f"Took back {found.undone}:"
         return answer.result("\n".join([word, *(conflicts or found.restored)]))
 
-    @server.tool(annotations=ONCE, title="Look what needs a decision")
-    async def reflect(context: Asks) -> Annotated[CallToolResult, answers.Reflection]:
+    async def reflect(self, context: Asks) -> Annotated[CallToolResult, answers.Reflection]:
         """Look for notes that are old, long, misplaced or there twice; `reflect_apply` takes the decisions."""
-        found = await memory.run(context, lambda space: space.reflect())
+        found = await self._memory.run(context, lambda space: space.reflect())
         return reflection(found)
 
-    @server.tool(annotations=TAKES, title="Carry out decisions")
     async def reflect_apply(
+        self,
         context: Asks,
         decisions: Annotated[
             list[dict[str, Any]],
@@ -129,7 +149,7 @@ def register(server: MCPServer[Any], memory: Memory) -> None:
         ],
     ) -> Annotated[CallToolResult, answers.Applied]:
         """Carry out decisions as one guarded run. A note that changed meanwhile is refused and stays."""
-        found = await memory.run(context, lambda space: space.reflect_apply({"candidates": decisions}))
+        found = await self._memory.run(context, lambda space: space.reflect_apply({"candidates": decisions}))
         applied, refused = (
             [answers.told(answers.Decided, item) for item in part] for part in (found.applied, found.refused)
         )
@@ -138,8 +158,8 @@ def register(server: MCPServer[Any], memory: Memory) -> None:
         answer = answers.Applied(applied=applied, refused=refused, commit=found.commit)
         return answer.result("\n".join(rows) or "Nothing to do.")
 
-    @server.tool(annotations=ADDS, title="Note what the human corrected or approved")
     async def feedback(
+        self,
         context: Asks,
         rule: Annotated[str, Field(description="what to do or not to do; with `confirm`, what was approved")],
         why: Annotated[str, Field(description="what went wrong, or why it was right")] = "",
@@ -148,7 +168,7 @@ def register(server: MCPServer[Any], memory: Memory) -> None:
         situation: Annotated[str, Field(description="with `confirm`: what was being done")] = "",
     ) -> Annotated[CallToolResult, answers.Rule]:
         """Write the next entry of feedback.md: a correction (why, how), or what was approved (confirm, situation)."""
-        found = await memory.run(
+        found = await self._memory.run(
             context,
             lambda space: space.feedback_add(rule, why=why, how=how, confirm=confirm, context=situation),
         )
