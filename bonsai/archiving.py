@@ -70,12 +70,13 @@ class Archiving(Finding):
 
         Args:
             mode: quick; daily takes dead nodes away too; monthly also what is past its retention in the cold tier; full
-                the same with everything weighed anew.
+                the same with every note read again, and a look at the shape of the tree.
         """
 
         from bonsai.facts import hot
+        from bonsai.facts import tree as trees
         from bonsai.facts.score import Rules
-        from bonsai.passes import consolidate
+        from bonsai.passes import branches, consolidate
         from bonsai.passes.tiered import ConsolidateReport
 
         rules = Rules.of(self.settings)
@@ -95,7 +96,10 @@ class Archiving(Finding):
                 self._prune(run, draft, report)
             if mode in ("monthly", "full"):
                 self._expire(run, report, rules)
-                report.tree_rebuilt = True
+                report.tree_rebuilt = True  # as it always is: the index is made of the notes
+            if mode == "full":
+                nodes = branches.nodes(run.view, self.tree, run.times(), self._cold_counts())
+                report.analysis = trees.analysis(nodes, trees.Limits.of(self.settings))
             report.report = consolidate.told(report, out)
             plan = draft.plan("consolidate", f"consolidate: {mode}, {len(out)} facts leave the tree", report.report)
             run.view.dirty.add(self.tree.memory)  # what is hot changes with time alone

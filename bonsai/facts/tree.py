@@ -15,6 +15,7 @@ ROOT = "root"
 ABOUT = "about.md"  # the note that says what a node is about
 ABOUT_TYPE = "category"
 MAX_ABOUT = 100  # characters that are shown of a description
+NAMED = 8  # nodes that a line of an analysis names
 _HEAD = ("Memory Tree Index", "=" * 50)
 
 
@@ -153,6 +154,29 @@ def _lines(node: Node) -> list[str]:
     gap = "  " * (node.path.count("/") + 1)
     about = clean(node.about, MAX_ABOUT)
     return [f"{gap}📁 {clean(node.path)} — {about}", f"{gap}   Memories: warm={node.warm}, cold={node.cold}"]
+
+
+def analysis(nodes: Mapping[str, Node], limits: Limits) -> list[str]:
+    """What a person may want to tidy in the tree, a line each, the size of the whole first."""
+    paths = [path for path in nodes if path != ROOT]
+    levels = max((path.count("/") + 1 for path in paths), default=0)
+    homes: dict[str, list[str]] = {}
+    for path in paths:
+        homes.setdefault(path.rpartition("/")[2], []).append(path)
+    found = {
+        "Hold nothing": [path for path in paths if not nodes[path].warm + nodes[path].cold],
+        "Hold cold facts alone": [path for path in paths if nodes[path].cold and not nodes[path].warm],
+        f"Deeper than {limits.depth} levels": [path for path in paths if path.count("/") + 1 > limits.depth],
+        f"More than {limits.children} children": [
+            path for path in nodes if len(nodes[path].children) > limits.children
+        ],
+        "Of one name": [path for twins in homes.values() if len(twins) > 1 for path in twins],
+    }
+    lines = [f"The tree: {len(paths)} nodes on {levels} levels, {len(shown(nodes, limits)) - 1} of them are shown"]
+    for what, where in found.items():
+        more = f" and {len(where) - NAMED} more" if len(where) > NAMED else ""
+        lines += [f"{what}: {', '.join(clean(path) for path in where[:NAMED])}{more}"] if where else []
+    return lines
 
 
 def as_json(nodes: Mapping[str, Node]) -> dict[str, dict[str, Any]]:

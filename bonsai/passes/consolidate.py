@@ -156,6 +156,7 @@ def told(report: ConsolidateReport, out: Sequence[Leaving]) -> str:
         lines.append(f"Empty nodes taken away: {', '.join(report.pruned)}")
     if report.cold_deleted:
         lines.append(f"Frozen rows past their retention, deleted from the cold tier: {report.cold_deleted}")
+    lines += report.analysis
     lines += [f"Warning: {warning}" for warning in report.warnings]
     return "\n".join(lines)
 

@@ -106,6 +106,7 @@ class ConsolidateReport:
     pruned: list[str] = field(default_factory=list)
     kept: list[str] = field(default_factory=list)
     cold_synced: int = 0
+    analysis: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     report: str = ""
     commit: str | None = None

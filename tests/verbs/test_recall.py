@@ -414,6 +414,14 @@ def test_the_prompt_holds_the_tree_and_no_credential(grove: Sandbox) -> None:
     assert "travel (2)" in prompt and token not in prompt and "(secret)" in prompt
 
 
+def test_two_prompts_begin_with_the_same_tree(grove: Sandbox) -> None:
+    one, two = grove.ws.recall_prompt("the first question"), grove.ws.recall_prompt("another one")
+    same, _, rest = one.partition("the first question")
+    assert "travel (1)" in same
+    assert two == f"{same}another one{rest}"
+    assert len(rest) < 80
+
+
 def test_a_workspace_is_a_finding_one() -> None:
     assert issubclass(Workspace, Finding)
 

@@ -196,6 +196,25 @@ def test_a_second_consolidate_changes_nothing(box: Sandbox, at: At) -> None:
     assert box.head() == before
 
 
+def test_full_says_what_a_person_may_tidy(box: Sandbox, at: At) -> None:
+    at("2026-01-01T08:00:00Z")
+    box.ws.remember("Gone cold soon.", domain="shop/old", importance=0.1)
+    box.ws.remember("Kept.", domain="garden/tools", importance=0.9, key="rake")
+    box.ws.remember("Kept, too.", domain="kitchen/tools", importance=0.9, key="pan")
+    box.ws.tree_add("attic", "Nothing yet")
+    at("2026-02-15T08:00:00Z")
+    box.ws.consolidate()
+    report = box.ws.consolidate("full")
+    assert report.analysis == [
+        "The tree: 7 nodes on 2 levels, 7 of them are shown",
+        "Hold nothing: attic",
+        "Hold cold facts alone: shop, shop/old",
+        "Of one name: garden/tools, kitchen/tools",
+    ]
+    assert "Of one name: garden/tools, kitchen/tools" in report.report
+    assert box.ws.consolidate("quick").analysis == []
+
+
 def test_too_many_facts_leave_by_their_score(box: Sandbox) -> None:
     filler = "words and more words " * 80
     box.ws.remember_all([Wanted(f"Fact {n}: {filler}", "many", importance=n / 100) for n in range(40)])
