@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from bonsai.errors import BonsaiError, CannotCreate, NotFound, Refused
 from bonsai.finding import Finding
 from bonsai.notes import layout
+from bonsai.servers import cold_address
 
 if TYPE_CHECKING:
     from bonsai.adapters.cold_tables import ColdTables
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from bonsai.passes.tiered import ColdHit, ConsolidateReport
     from bonsai.run import Run
 
-URLS = ("BONSAI_DB_URL", "TURSO_DATABASE_URL", "TURSO_URL")
-TOKENS = ("BONSAI_DB_TOKEN", "TURSO_AUTH_TOKEN", "TURSO_TOKEN")
 QUEUE = ".bonsai/unsent.json"  # notes whose rows the database does not have yet
 COLD = ".bonsai/cold.db"
 PAGE = 500  # rows that are fetched at once
@@ -37,7 +35,6 @@ class Archiving(Finding):
     """A workspace with a cold tier."""
 
     _archive: ColdTables | None = None
-    _database = ("", "")
 
     def connect(self, url: str = "", token: str = "") -> None:
         """Use a libSQL database as the cold tier; without a URL that of the environment, else a file in .bonsai/."""
@@ -240,19 +237,14 @@ class Archiving(Finding):
     @property
     def is_remote(self) -> bool:
         """Whether a database outside of this device is set."""
-        return bool(self._address()[0])
-
-    def _address(self) -> tuple[str, str]:
-        url = self._database[0] or next((found for name in URLS if (found := os.environ.get(name, ""))), "")
-        token = self._database[1] or next((found for name in TOKENS if (found := os.environ.get(name, ""))), "")
-        return url, token
+        return bool(cold_address(self._database)[0])
 
     def _cold(self, make: bool = False, patient: bool = True) -> Archive | None:
         """The cold tier; None where there is none yet."""
 
         from bonsai.adapters.files import ensure_private
 
-        url, token = self._address()
+        url, token = cold_address(self._database)
         if self._archive is None and url:
             from bonsai.adapters.libsql import libsql_archive
 

@@ -7,18 +7,20 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from bonsai import servers
 from bonsai.adapters import private_files, sqlite_cold, sqlite_unsaid
-from bonsai.errors import NotFound, Refused
+from bonsai.errors import NotFound, Refused, Unavailable
 from bonsai.notes import boot, forget, layout
 from bonsai.notes.layout import Kind
 from bonsai.passes import erase
 
 if TYPE_CHECKING:
     from bonsai.notes.forget import Forget
+    from bonsai.passes.erased import EraseReport
     from bonsai.ports import NoteStore
 
 #: What else bonsai keeps that can hold text: its name in `.bonsai`, and what takes the forgotten out of that file.
-STORES: dict[str, Callable[[str, Forget], None]] = {
+STORES: dict[str, Callable[[str, Forget, bool], int]] = {
     "cold.db": sqlite_cold.forget,
     "conversation.db": sqlite_unsaid.forget,
 }
@@ -86,6 +88,10 @@ class Traces:
                 store.create(names.get(path) or forget.free_name(what.name(path), store.exists), clear)
                 store.remove(path, data)
 
+    def kept(self, what: Forget) -> int:
+        """How many rows of the embedded stores hold it."""
+        return sum(ask(f"{self._store.root}/.bonsai/{name}", what, True) for name, ask in STORES.items())
+
     def clear_kept(self, what: Forget) -> None:
         """The cache goes; of what else is kept in `.bonsai`, and of a waiting reflection, what speaks of it."""
         for entry in self._store.scan() if what.names else ():
@@ -98,7 +104,7 @@ class Traces:
                 self._store.generate(entry.path, left)
         private_files.remove(self._store.root, ".bonsai/cache")
         for name, clear_store in STORES.items():
-            clear_store(f"{self._store.root}/.bonsai/{name}", what)
+            clear_store(f"{self._store.root}/.bonsai/{name}", what, False)
         for path, data in private_files.contents(self._store.root, ["erasing"]):
             clear = what.text_of(data)
             if clear != data and b"\0" not in data:
@@ -111,3 +117,30 @@ class Traces:
         found += [what.name(entry.path) for entry in self._store.scan() if what.name(entry.path) != entry.path]
         found += [path for path, data in private_files.contents(self._store.root, ["erasing"]) if what.found(data)]
         return found
+
+
+def ask_servers(
+    what: Forget, report: EraseReport, path: str, cold: tuple[str, str], *, count: bool = False, again: bool = False
+) -> None:
+    """Take it out of the servers, or only `count`; tells in the report.
+
+    Args:
+        path: the note that goes, "" where a text does.
+        cold: URL and token of the cold tier.
+        again: whether everything else is done.
+
+    Raises NotFound (it is nowhere), Unavailable (a server has to be asked first).
+    """
+    known = {item.server: item.rows for item in report.servers}
+    report.servers = servers.erase(what, cold, count=count)
+    same = "erase its words there: `bonsai erase --match TEXT`" if path else "run the same `bonsai erase` again"
+    for item in report.servers:
+        item.rows, item.hint = max(item.rows, known.get(item.server, 0)), f"When it answers, {same}."
+    lost = next((item for item in report.servers if item.cause), None)
+    here = report.paths or report.commits_rewritten or report.rows
+    if lost and not report.dry_run and not again and (path or not here):
+        why = "its words are known from its history alone" if path else "it stands nowhere here"
+        hint = f"Nothing was changed. Try again when {lost.server} answers, or without the variable that names it."
+        raise Unavailable(f"{lost.server} may hold it, and {why}: {lost.cause}", path=path or None, hint=hint)
+    if not here and not lost and not any(item.rows for item in report.servers):
+        raise NotFound("the text stands nowhere", hint="It is looked for as it is, in upper and lower case.")

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import shlex
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from bonsai.adapters.files import ensure_private
@@ -66,10 +67,16 @@ class Forgetting(Place):
         """Remove a note, or a text wherever it stands, from disk, indexes, caches and all of git's history.
 
         Nobody can take that back. `dry_run` changes nothing; without it `yes` is needed. Raises NotFound (nothing of
-        the kind), Refused (no `yes`; a repository in which it could not be proven), IoFailed (something is left).
+        the kind), Refused (no `yes`; a repository in which it could not be proven), IoFailed (something is left),
+        Unavailable (a server that is set does not answer, so that nobody could say later what to look for there).
+
+        Rows of the conversation and the cold tier go too, in `.bonsai` and on the servers that the environment names.
+        What a server that does not answer may still hold is told in the report, which is not `complete` then.
         """
 
         from bonsai.adapters.git_rewrite import require
+        from bonsai.erasing import ask_servers
+        from bonsai.servers import cold_address
 
         if bool(path) == bool(match):
             raise Usage(
@@ -86,6 +93,8 @@ class Forgetting(Place):
             git.surveyor.require_whole()
             found, what, report = self._survey(git, path, match)
             report.dry_run = dry_run
+            ask = partial(ask_servers, what, report, path, cold_address(self._database))
+            ask(count=True)
             if dry_run:
                 return report
             if not yes:
@@ -94,12 +103,25 @@ class Forgetting(Place):
                     path=path or None,
                     hint="Look at it with --dry-run, then say --yes.",
                 )
-            try:
-                self._begin(git, found, what, self._entry(run, path, found, what, reason))
-            except BaseException:
-                self._clear_up()
-                raise
-            return self._finish(report)
+            # Before what is here: after a kill the next command finishes that, and knows of no server.
+            ask()
+            if report.paths or report.commits_rewritten:
+                try:
+                    self._begin(git, found, what, self._entry(run, path, found, what, reason))
+                except BaseException:
+                    self._clear_up()
+                    raise
+                self._finish(report)
+            elif report.rows:
+                self._forget_kept(what)
+            ask(again=True)  # what was sent there meanwhile
+            return report
+
+    def _forget_kept(self, what: Forget) -> None:
+        """Take it out of what bonsai keeps, where no note and no commit ever held it. Raises IoFailed."""
+        self.close()
+        self._traces().clear_kept(what)
+        self._need_none(self._traces().left(what))
 
     def _need_path(self, path: str) -> None:
         from bonsai.passes import erase
@@ -170,8 +192,6 @@ class Forgetting(Place):
             if swap.endswith(SWAP):
                 raise Refused("an editor has it open", path=swap, hint="Close the editor, then try again.")
         found.paths |= set(on_disk)
-        if not found.affected and not found.paths:
-            raise NotFound("the text stands nowhere", hint="It is looked for as it is, in upper and lower case.")
         for name in found.paths:
             if match and layout.kind_of(what.name(name)) is not layout.kind_of(name):
                 hint = "Name less of it, without the ending or the folder, or erase the file."
@@ -186,6 +206,7 @@ class Forgetting(Place):
             shared + len(foreign),
             list(found.refs),
             self._remotes(git, found),
+            rows=self._traces().kept(what),
         )
         return found, what, report
 
@@ -274,10 +295,14 @@ class Forgetting(Place):
         left, report.objects_scanned = git.eraser.left(what, job["gone"])
         left += self._traces().left(what)
         self._clear_up()
+        self._need_none(left)
+        return report
+
+    @staticmethod
+    def _need_none(left: Sequence[str]) -> None:
         if left:
             hint = "Close what has it open, then run the same `bonsai erase` again."
             raise IoFailed(f"something is left in {len(left)} places", path=left[0], hint=hint)
-        return report
 
     def _refresh_staged(self, git: _Git, what: Forget, names: Mapping[str, str]) -> None:
         """The person's index without what is erased; whatever else is staged there stays."""

@@ -47,6 +47,8 @@ Progress = Callable[[str, int, int], None]
 class Place:
     """A folder with its adapters: finding it, naming files in it, running in it."""
 
+    _database = ("", "")  # URL and token of the cold tier, where a caller named one
+
     def __init__(
         self, root: str, agent: str = "", actor: str = "", session: str = "", progress: Progress | None = None
     ) -> None:

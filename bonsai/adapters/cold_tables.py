@@ -3,12 +3,15 @@
 SQLite and libSQL speak the same SQL, so all that differs is how statements get there: see `Run`.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, TypeAlias
 
+from bonsai.conversation import unsaid
 from bonsai.errors import BonsaiError, Busy, Refused, Unavailable
-from bonsai.facts.archive import ColdRow, Critical
+from bonsai.facts.archive import DEFAULT_AGENT, ColdRow, Critical
+from bonsai.notes import layout
+from bonsai.notes.forget import Forget
 
 Statement: TypeAlias = tuple[str, Sequence[Any]]
 Rows: TypeAlias = list[tuple[Any, ...]]
@@ -176,6 +179,31 @@ class ColdTables:
         self._need()
         self._run([("DELETE FROM critical_state WHERE agent_id = ?", (agent,))])
 
+    def erase(self, what: Forget, *, count: bool = False) -> int:
+        """Delete the rows, and the states of a new device, that hold something of what is to be forgotten.
+
+        Returns how many there are; `count`: only count them.
+        """
+        found = 0
+        for agent in self.agents():
+            gone = [row.id for row in self._every(agent) if _holds(row, what)]
+            kept = self.critical(agent)
+            state = kept is not None and unsaid.holds(kept.data, what)
+            found += len(gone) + state
+            if gone and not count:
+                self.drop(agent, gone)
+            if state and not count:
+                self.drop_critical(agent)
+        if found and self._words and not count:  # the index keeps the words of deleted rows until it is made anew
+            self._run([("INSERT INTO cold_words (cold_words) VALUES ('rebuild')", ())])
+        return found
+
+    def _every(self, agent: str) -> Iterator[ColdRow]:
+        after = ""
+        while page := self.page(agent, after, 500):
+            yield from page
+            after = page[-1].id
+
     def close(self) -> None:
         """Release the connection."""
         self._close()
@@ -200,6 +228,14 @@ def _rows(found: Rows) -> list[ColdRow]:
         )
         for item, agent, text, category, weight, created, accesses, path, note in found
     ]
+
+
+def _holds(row: ColdRow, what: Forget) -> bool:
+    """Whether a row is of a note that goes, or holds something of it. A path counts only in the tree of its agent."""
+    if row.path in what.names and (layout.tree_of(row.path).agent or DEFAULT_AGENT) == row.agent:
+        return True
+    texts = row.text, row.path, row.category, row.id
+    return what.found(row.note) or any(unsaid.holds(text, what) for text in texts)
 
 
 def _escaped(word: str) -> str:

@@ -6,9 +6,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
+from bonsai.conversation import unsaid
 from bonsai.conversation.fact import Fact, Told, folded, replaces
 from bonsai.conversation.ports import BUFFER, Appended, Key
 from bonsai.conversation.turn import Event, Message
+from bonsai.notes.forget import Forget
 
 Clock = Callable[[], datetime]
 
@@ -62,6 +64,25 @@ class MemoryBuffer:
             for key in keys:
                 self._values.pop(key, None)
 
+    def erase(self, what: Forget, *, count: bool = False) -> int:
+        """See Buffer."""
+        with self._lock:
+            said = {
+                (thread, seq)
+                for thread, (_, held) in self._threads.items()
+                for seq, item in held.items()
+                if unsaid.message(item, what) != item
+            }
+            kept = [
+                key for key, (_, value) in self._values.items() if any(unsaid.holds(t, what) for t in (*key, value))
+            ]
+            if not count:
+                for thread, seq in said:
+                    del self._threads[thread][1][seq]
+                for key in kept:
+                    del self._values[key]
+            return len(said) + len(kept)
+
     def close(self) -> None:
         """Nothing is open."""
 
@@ -113,6 +134,22 @@ class MemoryLog:
             held = [item for item in self._events.values() if item.user == user and type in ("", item.type)]
             return held[::-1][:limit]
 
+    def erase(self, what: Forget, *, count: bool = False) -> int:
+        """See MessageLog."""
+        with self._lock:
+            said = [new for item in self._messages.values() if (new := unsaid.message(item, what)) != item]
+            events = {key: (item, unsaid.event(item, what)) for key, item in self._events.items()}
+            done = {key: new for key, (old, new) in events.items() if new != old}
+            if not count:
+                self._messages.update((new.id, new) for new in said)
+                self._threads = defaultdict(list)
+                for item in self._messages.values():
+                    self._threads[item.thread].append(item)
+                for key, other in done.items():
+                    del self._events[key]
+                    self._events.setdefault(other.id, other)
+            return len(said) + len(done)
+
     def close(self) -> None:
         """Nothing is open."""
 
@@ -153,6 +190,17 @@ class MemoryFacts:
         """See FactStore."""
         with self._lock:
             return self._facts.get((user, key), [])[::-1]
+
+    def erase(self, what: Forget, *, count: bool = False) -> int:
+        """See FactStore."""
+        with self._lock:
+            every = {key: [unsaid.fact(fact, what) for fact in held] for key, held in self._facts.items()}
+            found = sum(
+                new != old for key, held in self._facts.items() for new, old in zip(every[key], held, strict=True)
+            )
+            if not count:
+                self._facts = {(held[-1].user, held[-1].key): held for held in every.values()}
+            return found
 
     def close(self) -> None:
         """Nothing is open."""

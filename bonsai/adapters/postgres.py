@@ -5,6 +5,7 @@ The door to psycopg, with `postgres_log` and `postgres_facts`.
 
 import logging
 import os
+import secrets
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -78,6 +79,13 @@ def iso(column: str) -> str:
     return f"""to_char({column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"+00:00"')"""
 
 
+def each(db: "Connection[Any]", query: str) -> "Iterator[Any]":
+    """The rows of a query, some thousand at a time: a table may be larger than the memory."""
+    with db.cursor(name=f"each_{secrets.token_hex(4)}") as cursor:
+        cursor.itersize = 2000
+        yield from cursor.execute(query)
+
+
 class Postgres:
     """The database at a `postgresql://` address. Connects when it is first used.
 
@@ -141,14 +149,15 @@ class Postgres:
 
         return self._repeated(whole)
 
-    def _repeated(self, work: Callable[["Connection[Any]"], T]) -> T:
+    def _repeated(self, work: Callable[["Connection[Any]"], T], migrate: bool = True) -> T:
         from psycopg import Error, InterfaceError, OperationalError
         from psycopg_pool import PoolClosed, PoolTimeout
 
         for left in reversed(range(TRIES)):
             try:
                 with self._opened().connection(timeout=WAIT) as db:
-                    self._migrate(db)
+                    if migrate:
+                        self._migrate(db)
                     return work(db)
             except (PoolTimeout, PoolClosed) as error:  # it has waited already
                 raise self._down("no connection") from error
@@ -156,9 +165,25 @@ class Postgres:
                 if not left:
                     raise self._down(type(error).__name__) from error
                 time.sleep(0.1)
+                # A restart cuts off every connection of the pool: else each try would be given another dead one.
+                self._opened().check()
             except Error as error:
                 raise self._failed(error) from error
         raise AssertionError("unreachable")
+
+    def has_tables(self) -> bool:
+        """Whether bonsai ever kept anything here; asking makes nothing. Raises like `run`."""
+        query = "SELECT to_regclass('bonsai_schema') IS NOT NULL"
+        return bool(self._repeated(lambda db: db.execute(query).fetchall(), migrate=False)[0][0])
+
+    def vacuum(self, *tables: str) -> None:
+        """Let the server clear away what was deleted from tables of ours. Raises like `run`."""
+
+        def work(db: "Connection[Any]") -> None:
+            for table in tables:
+                db.execute(f"VACUUM {table}")
+
+        self._repeated(work)
 
     def close(self) -> None:
         """Release the connections."""

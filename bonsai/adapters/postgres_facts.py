@@ -4,9 +4,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from bonsai.adapters.postgres import Postgres, Question, iso
+from bonsai.adapters.postgres import Postgres, Question, each, iso
+from bonsai.conversation import unsaid
 from bonsai.conversation.armour import armour, bare
 from bonsai.conversation.fact import CONFIDENCE, Fact, Told, folded
+from bonsai.notes.forget import Forget
 
 if TYPE_CHECKING:
     from psycopg import Connection
@@ -108,6 +110,24 @@ class PostgresFacts:
         where = "FROM fact_versions WHERE user_id = %s AND fact_key = %s ORDER BY version DESC"
         return self._query(f"SELECT {_COLUMNS} {where}", (armour(user), armour(key)))
 
+    def erase(self, what: Forget, *, count: bool = False) -> int:
+        """See FactStore."""
+
+        def work(db: "Connection[Any]") -> int:
+            found = 0
+            for table in ("semantic_facts", "fact_versions"):
+                facts = map(self._fact, each(db, f"SELECT {_COLUMNS} FROM {table}"))
+                pairs = [(old, new) for old in facts if (new := unsaid.fact(old, what)) != old]
+                found += len(pairs)
+                for old, new in pairs if not count else ():
+                    _unsay(db, table, old, new)
+            return found
+
+        found = self._database.run(work)
+        if found and not count:
+            self._database.vacuum("semantic_facts", "fact_versions")
+        return found
+
     def close(self) -> None:
         """Release the connections."""
         self._database.close()
@@ -120,3 +140,21 @@ class PostgresFacts:
         sure = CONFIDENCE if confidence is None else confidence
         told_by = "" if turn.startswith(_ONCE) else bare(turn)
         return Fact(bare(user), bare(key), bare(value), sure, version or 1, updated or _LONG_AGO, told_by, self._source)
+
+
+def _unsay(db: "Connection[Any]", table: str, old: Fact, new: Fact) -> None:
+    """Give a row other words; where its key is that of another fact then, it takes its place."""
+    names = {"user": new.user, "key": new.key, "value": new.value, "old_user": old.user, "old_key": old.key}
+    values: dict[str, Any] = {name: armour(text) for name, text in names.items()}
+    values |= {"folded": armour(folded(new.key, new.value)), "turn": armour(new.turn), "version": new.version}
+    is_version = table == "fact_versions"
+    same = " AND version = %(version)s" if is_version else ""
+    if (new.user, new.key) != (old.user, old.key):
+        db.execute(f"DELETE FROM {table} WHERE user_id = %(user)s AND fact_key = %(key)s{same}", values)
+    more = "" if is_version else ", folded = %(folded)s"
+    more += ", turn = %(turn)s" if new.turn != old.turn else ""
+    db.execute(
+        f"UPDATE {table} SET user_id = %(user)s, fact_key = %(key)s, fact_value = %(value)s{more}"
+        f" WHERE user_id = %(old_user)s AND fact_key = %(old_key)s{same}",
+        values,
+    )

@@ -4,10 +4,12 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from bonsai.adapters.postgres import Postgres, Question, iso
+from bonsai.adapters.postgres import Postgres, Question, each, iso
+from bonsai.conversation import unsaid
 from bonsai.conversation.armour import armour, armour_json, bare, bare_json
 from bonsai.conversation.ports import Appended
 from bonsai.conversation.turn import Event, Message
+from bonsai.notes.forget import Forget
 
 if TYPE_CHECKING:
     from psycopg import Connection
@@ -24,6 +26,17 @@ _EVENT = """
 _EVENTS = f"""
     SELECT type, payload, {iso("ts")} FROM events WHERE user_id = %(user)s AND (%(type)s = '' OR type = %(type)s)
     ORDER BY ts DESC, id LIMIT %(limit)s
+"""
+_UNSAY = """
+    UPDATE messages SET thread_id = %s, role = %s, content = %s, user_id = %s, intent = %s, metadata = %s WHERE id = %s
+"""
+_SAME = """
+    DELETE FROM events WHERE id <> %(old)s
+        AND (id = %(id)s OR (user_id = %(user)s AND type = %(type)s AND payload_hash = %(hash)s))
+"""
+_UNDO = """
+    UPDATE events SET id = %(id)s, user_id = %(user)s, type = %(type)s, payload = %(payload)s, payload_hash = %(hash)s
+    WHERE id = %(old)s
 """
 
 
@@ -77,6 +90,32 @@ class PostgresLog:
         values = {"user": armour(user), "type": armour(type), "limit": max(limit, 0)}
         rows = self._database.ask(_EVENTS, values)
         return [Event(user, bare(kind), bare_json(payload), time or "") for kind, payload, time in rows]
+
+    def erase(self, what: Forget, *, count: bool = False) -> int:
+        """See MessageLog. What the files of the server still hold of it is for its own clearing away."""
+
+        def work(db: "Connection[Any]") -> int:
+            messages = map(_message, each(db, f"SELECT {_COLUMNS} FROM messages"))
+            said = [new for item in messages if (new := unsaid.message(item, what)) != item]
+            pairs = [
+                (number, event, unsaid.event(event, what))
+                for number, user, kind, payload in each(db, "SELECT id, user_id, type, payload FROM events")
+                if (event := Event(bare(user), bare(kind), bare_json(payload)))
+            ]
+            done = [(number, other) for number, event, other in pairs if other != event]
+            for item in said if not count else ():
+                db.execute(_UNSAY, (*_row(item)[1:], item.id))
+            for number, other in done if not count else ():
+                values = {"old": number, "id": other.id, "user": armour(other.user), "type": armour(other.type)}
+                values |= {"payload": _json(other.payload), "hash": other.hash}
+                db.execute(_SAME, values)
+                db.execute(_UNDO, values)
+            return len(said) + len(done)
+
+        found = self._database.run(work)
+        if found and not count:
+            self._database.vacuum("messages", "events")
+        return found
 
     def close(self) -> None:
         """Release the connections."""

@@ -1,21 +1,26 @@
 """Buffer in Redis: what was said just now, for many processes on many machines. The door to redis."""
 
+import re
 import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
 
+from bonsai.conversation import unsaid
 from bonsai.conversation.armour import armour, bare
 from bonsai.conversation.kept import packed, spelled, unpacked
 from bonsai.conversation.ports import BUFFER, Key
 from bonsai.conversation.turn import Message
 from bonsai.errors import Misconfigured, Unavailable, install_hint
+from bonsai.notes.forget import Forget
 
 if TYPE_CHECKING:
     from redis import Redis
 
 WAIT = 0.5  # seconds for an answer: an agent must not stand still for what it can do without
+_GLOB = re.compile(r"[][*?^\\-]")  # what means something in a pattern of Redis
 REST = 2.0  # seconds in which a cache that did not answer is not asked again
 
 
@@ -82,6 +87,31 @@ class RedisBuffer:
             with self._asked():
                 self._redis.delete(*map(self._name, keys))
 
+    def erase(self, what: Forget, *, count: bool = False) -> int:
+        """See Buffer."""
+        found = 0
+        ours = _GLOB.sub(r"\\\g<0>", self._namespace) + ":*"
+        with self._asked():
+            for name in self._redis.scan_iter(match=ours, count=1000):
+                held = self._held(name, what)
+                found += len(held)
+                if count or not held:
+                    continue
+                if held == [name]:
+                    self._redis.delete(name)
+                else:
+                    self._redis.zrem(name, *held)
+        return found
+
+    def _held(self, name: bytes, what: Forget) -> list[bytes]:
+        """The members of a set that hold what is forgotten, or the name itself, where all of it does."""
+        kind: Any = self._redis.type(name)
+        value: Any = self._redis.get(name) if kind == b"string" else b""
+        if unsaid.holds(bare(unquote(name.decode("utf-8", "replace"))), what) or _holds(value or b"", what):
+            return [name]
+        members: Any = self._redis.zrange(name, 0, -1) if kind == b"zset" else []
+        return [item for item in members if _holds(item, what)]
+
     def close(self) -> None:
         """Release connections."""
         self._redis.close()
@@ -107,6 +137,10 @@ class RedisBuffer:
 
     def _down(self, what: str) -> Unavailable:
         return Unavailable(f"the cache {what}", path=self.place, hint="Start Redis, or correct REDIS_URL.")
+
+
+def _holds(data: bytes, what: Forget) -> bool:
+    return unsaid.holds(bare(data.decode("utf-8", "replace")), what)
 
 
 def _client(url: str) -> "tuple[Redis, str]":

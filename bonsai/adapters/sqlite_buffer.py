@@ -3,13 +3,16 @@
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
+from urllib.parse import unquote
 
 from bonsai.adapters.sqlite_store import SqliteStore
+from bonsai.conversation import unsaid
 from bonsai.conversation.armour import armour, bare
 from bonsai.conversation.kept import packed, spelled, unpacked
 from bonsai.conversation.ports import BUFFER, Key
 from bonsai.conversation.turn import Message
 from bonsai.errors import BonsaiError, Unavailable
+from bonsai.notes.forget import Forget
 
 _MIGRATIONS = [
     [
@@ -81,6 +84,20 @@ class SqliteBuffer:
         """See Buffer."""
         with _unavailable(), self._file.writing() as db:
             db.executemany("DELETE FROM held WHERE name = ?", [(spelled(key),) for key in keys])
+
+    def erase(self, what: Forget, *, count: bool = False) -> int:
+        """See Buffer."""
+        with _unavailable(), self._file.writing() as db:
+            rows = db.execute("SELECT thread, seq, data FROM recent").fetchall()
+            said = [row[:2] for row in rows if unsaid.holds(bare(row[0]), what) or unsaid.holds(row[2], what)]
+            values = db.execute("SELECT name, value FROM held").fetchall()
+            held = [
+                (name,) for name, value in values if any(unsaid.holds(bare(t), what) for t in (unquote(name), value))
+            ]
+            if not count:
+                db.executemany("DELETE FROM recent WHERE thread = ? AND seq = ?", said)
+                db.executemany("DELETE FROM held WHERE name = ?", held)
+        return len(said) + len(held)
 
     def close(self) -> None:
         """Release the file."""

@@ -3,7 +3,6 @@
 import os
 import sqlite3
 from collections.abc import Sequence
-from contextlib import closing
 
 from bonsai.adapters.cold_tables import ColdTables, Rows, Statement
 from bonsai.adapters.sqlite_store import SqliteStore
@@ -15,8 +14,31 @@ NAME = ".bonsai/cold.db"
 
 def sqlite_archive(path: str) -> ColdTables:
     """The archive in the file at `path` (absolute), private to its owner."""
-    store = SqliteStore(path, NAME, ((),), durable=True)
+    return _archive(_file(path))
 
+
+def forget(path: str, what: Forget, count: bool = False) -> int:
+    """Take the rows of what is erased out of the file, so that none of its bytes stays; how many there were.
+
+    `count`: only count them. Raises IoFailed, Busy.
+    """
+    if not os.path.exists(path):
+        return 0
+    store = _file(path)
+    try:
+        found = _archive(store).erase(what, count=count)
+        if not count:
+            store.compact()
+    finally:
+        store.close()
+    return found
+
+
+def _file(path: str) -> SqliteStore:
+    return SqliteStore(path, NAME, ((),), durable=True)
+
+
+def _archive(store: SqliteStore) -> ColdTables:
     def run(statements: Sequence[Statement]) -> list[Rows]:
         with store.writing() as db:
             try:
@@ -27,35 +49,3 @@ def sqlite_archive(path: str) -> ColdTables:
                 raise
 
     return ColdTables(run, remote=False, close=store.close)
-
-
-def forget(path: str, what: Forget) -> None:
-    """Take the rows of what is erased out of the file, so that none of its bytes stays. Raises IoFailed, Busy."""
-    if not os.path.exists(path):
-        return
-    archive = sqlite_archive(path)
-    try:
-        _forget_rows(archive, what)
-    finally:
-        archive.close()
-    with closing(sqlite3.connect(path, isolation_level=None)) as db:
-        for statement in ("PRAGMA secure_delete=ON", "INSERT INTO cold_words (cold_words) VALUES ('rebuild')"):
-            db.execute(statement)  # the index keeps the words of deleted rows until it is made anew
-        db.execute("VACUUM")
-        db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-
-
-def _forget_rows(archive: ColdTables, what: Forget) -> None:
-    for agent in archive.agents():
-        after, gone = "", list[str]()
-        while page := archive.page(agent, after, 500):
-            gone += [
-                row.id
-                for row in page
-                if row.path in what.names or what.found(row.note) or what.found(row.text.encode("utf-8", "replace"))
-            ]
-            after = page[-1].id
-        archive.drop(agent, gone)
-        kept = archive.critical(agent)
-        if kept and what.found(kept.data.encode("utf-8", "replace")):
-            archive.drop_critical(agent)

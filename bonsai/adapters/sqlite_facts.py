@@ -6,8 +6,10 @@ from datetime import datetime
 from typing import Any
 
 from bonsai.adapters.sqlite_store import SqliteStore
+from bonsai.conversation import unsaid
 from bonsai.conversation.armour import armour, bare
 from bonsai.conversation.fact import Fact, Told, folded, replaces
+from bonsai.notes.forget import Forget
 
 #: The tables of the conversation, each with its columns as the system that it goes back to has them, and ours.
 MIGRATIONS = [
@@ -86,6 +88,24 @@ class SqliteFacts:
         """See FactStore."""
         where = "FROM fact_versions WHERE user_id = ? AND fact_key = ? ORDER BY version DESC"
         return self._query(f"SELECT {_COLUMNS} {where}", (armour(user), armour(key)))
+
+    def erase(self, what: Forget, *, count: bool = False) -> int:
+        """See FactStore. The bytes are gone from the file once it is compacted."""
+        found = 0
+        with self._file.writing() as db:
+            for table in ("semantic_facts", "fact_versions"):
+                rows = db.execute(f"SELECT {_COLUMNS}, rowid FROM {table}")
+                every = [(row[-1], old, unsaid.fact(old, what)) for row in rows if (old := self._fact(row[:-1]))]
+                changed = [(number, new) for number, old, new in every if new != old]
+                found += len(changed)
+                for number, new in changed if not count else ():
+                    names = tuple(map(armour, (new.user, new.key, new.value, new.turn)))
+                    query = "SET user_id = ?, fact_key = ?, fact_value = ?, turn = ? WHERE rowid = ?"
+                    db.execute(f"UPDATE OR REPLACE {table} {query}", (*names, number))
+                    if table == "semantic_facts":
+                        text = armour(folded(new.key, new.value))
+                        db.execute("UPDATE semantic_facts SET folded = ? WHERE rowid = ?", (text, number))
+        return found
 
     def close(self) -> None:
         """Release the file."""

@@ -7,9 +7,11 @@ from datetime import datetime
 from typing import Any
 
 from bonsai.adapters.sqlite_store import SqliteStore
+from bonsai.conversation import unsaid
 from bonsai.conversation.armour import armour, armour_json, bare, bare_json
 from bonsai.conversation.ports import Appended
 from bonsai.conversation.turn import Event, Message
+from bonsai.notes.forget import Forget
 
 _COLUMNS = "id, thread_id, role, content, user_id, intent, metadata, created_at, seq"
 
@@ -50,6 +52,31 @@ class SqliteLog:
         rows = self._file.ask(query, (armour(user), armour(type), max(limit, 0)))
         return [Event(user, bare(kind), bare_json(json.loads(payload)), time) for kind, payload, time in rows]
 
+    def erase(self, what: Forget, *, count: bool = False) -> int:
+        """See MessageLog. The bytes are gone from the file once it is compacted."""
+        with self._file.writing() as db:
+            messages = map(_message, db.execute(f"SELECT {_COLUMNS} FROM messages"))
+            said = [new for item in messages if (new := unsaid.message(item, what)) != item]
+            done = [
+                pair
+                for row in db.execute("SELECT seq, user_id, type, payload FROM events")
+                if (pair := _other(row, what))
+            ]
+            if not count:
+                for item in said:
+                    query = (
+                        "UPDATE messages SET thread_id = ?, role = ?, content = ?, user_id = ?, intent = ?,"
+                        " metadata = ? WHERE seq = ?"
+                    )
+                    db.execute(query, (*_texts(item), item.seq))
+                for seq, other in done:
+                    query = (
+                        "UPDATE OR REPLACE events SET id=?, user_id=?, type=?, payload=?, payload_hash=? WHERE seq=?"
+                    )
+                    names = armour(other.user), armour(other.type)
+                    db.execute(query, (other.id, *names, _json(other.payload), other.hash, seq))
+        return len(said) + len(done)
+
     def close(self) -> None:
         """Release the file."""
         self._file.close()
@@ -60,9 +87,20 @@ def _insert(db: sqlite3.Connection, item: Message, time: str) -> bool:
         "INSERT OR IGNORE INTO messages (id, thread_id, role, content, user_id, intent, metadata, created_at)"
         " VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
     )
-    texts = map(armour, (item.id, item.thread, item.role, item.content, item.user))
-    metadata = None if item.metadata is None else _json(item.metadata)
-    return db.execute(query, (*texts, armour(item.intent) or None, metadata, time)).rowcount == 1
+    return db.execute(query, (item.id, *_texts(item), time)).rowcount == 1
+
+
+def _texts(item: Message) -> tuple[str | None, ...]:
+    texts = map(armour, (item.thread, item.role, item.content, item.user))
+    return (*texts, armour(item.intent) or None, None if item.metadata is None else _json(item.metadata))
+
+
+def _other(row: Sequence[Any], what: Forget) -> tuple[int, Event] | None:
+    """The place of an event, and what it is without what is forgotten; None where it holds nothing of it."""
+    seq, user, kind, payload = row
+    old = Event(bare(user), bare(kind), bare_json(json.loads(payload)))
+    new = unsaid.event(old, what)
+    return (seq, new) if new != old else None
 
 
 def _json(value: Any) -> str:

@@ -7,6 +7,7 @@ import click
 from bonsai.cli import screen
 from bonsai.cli.completion import note_paths
 from bonsai.cli.door import Door, door, located, verb
+from bonsai.errors import Unavailable
 
 
 @verb(
@@ -26,8 +27,9 @@ from bonsai.cli.door import Door, door, located, verb
 def erase(door: Door, path: str | None, match: str, reason: str, dry_run: bool, yes: bool) -> int:
     """Erase a note, or a text, for good.
 
-    It goes from disk, from the indexes and caches, and from all of git's history, which gets new commit ids. Nothing
-    brings it back: to put a note away, `bonsai archive` it.
+    It goes from disk, from the indexes and caches, from what was said, and from all of git's history, which gets new
+    commit ids. Nothing brings it back: to put a note away, `bonsai archive` it. Servers that the environment names
+    (REDIS_URL, DATABASE_URL, BONSAI_DB_URL) forget it too; one that does not answer makes this exit with 69.
     """
     from bonsai.cli import render_erase
 
@@ -41,4 +43,4 @@ def erase(door: Door, path: str | None, match: str, reason: str, dry_run: bool, 
             if not screen.confirm(render_erase.QUESTION, False):
                 raise click.Abort
         report = workspace.erase(name, match=text, reason=reason, dry_run=dry_run, yes=yes or ask)
-    return door.answer(report, render_erase.erase(report))
+    return door.answer(report, render_erase.erase(report), 0 if report.complete else Unavailable.code)

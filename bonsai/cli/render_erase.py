@@ -13,6 +13,10 @@ def erase(report: EraseReport) -> Iterator[Line | str]:
     yield from (f"  {path}" for path in report.paths)
     if report.shared:
         yield f"{_many(report.shared, 'line stays', 'lines stay')}: other files hold the same."
+    yield from _kept(report)
+    if not report.paths and not report.commits_rewritten:
+        yield "No note and no commit holds it." + (" Nothing was changed." if report.dry_run else "")
+        return
     refs = _many(len(report.refs), "branch or tag", "branches and tags")
     what = f"{_many(report.commits_rewritten, 'commit')} and {refs}"
     if report.dry_run:
@@ -27,6 +31,18 @@ def erase(report: EraseReport) -> Iterator[Line | str]:
     for told in report.remotes:
         yield f"  {told.remote}: {told.command}"
     yield "  every other clone: clone anew, or it brings the old commits back"
+
+
+def _kept(report: EraseReport) -> Iterator[Line | str]:
+    """What of the conversation and of the cold tier went, here and on servers."""
+    done = "would be cleared" if report.dry_run else "cleared"
+    for place, rows in (("this workspace", report.rows), *((item.server, item.rows) for item in report.servers)):
+        if rows:
+            yield f"{_many(rows, 'row')} of the conversation or the cold tier {done}: {place}"
+    for item in report.servers:
+        if item.cause:
+            yield Line(f"{item.server} was not asked, and may still hold it: {item.cause}", "red")
+            yield f"  {item.hint}"
 
 
 def _many(count: int, one: str, more: str = "") -> str:

@@ -5,6 +5,7 @@ from typing import NamedTuple, Protocol
 
 from bonsai.conversation.fact import Fact, Told
 from bonsai.conversation.turn import Event, Message
+from bonsai.notes.forget import Forget
 
 Key = tuple[str, ...]  # a kind and names: ("summary", thread); any text may stand in a name
 BUFFER = 12  # messages: about six turns
@@ -40,6 +41,9 @@ class Buffer(Protocol):
     def drop(self, keys: Sequence[Key]) -> None:
         """Forget values."""
 
+    def erase(self, what: Forget, *, count: bool = False) -> int:
+        """Drop what holds something that is to be forgotten; how many rows held it. `count`: only count them."""
+
     def close(self) -> None:
         """Release connections."""
 
@@ -69,6 +73,9 @@ class MessageLog(Protocol):
     def events(self, user: str, type: str = "", limit: int = 50) -> list[Event]:
         """The newest events of a user, newest first."""
 
+    def erase(self, what: Forget, *, count: bool = False) -> int:
+        """Put marks in the place of what is to be forgotten; how many rows held it. `count`: only count them."""
+
     def close(self) -> None:
         """Release connections."""
 
@@ -90,6 +97,9 @@ class FactStore(Protocol):
 
     def history(self, user: str, key: str) -> list[Fact]:
         """Every version of a fact, newest first; empty where there never was one."""
+
+    def erase(self, what: Forget, *, count: bool = False) -> int:
+        """The same as in MessageLog, for every version of a fact."""
 
     def close(self) -> None:
         """Release connections."""

@@ -8,6 +8,7 @@ from bonsai.facts import fact as facts
 from bonsai.facts.extract import extract
 from bonsai.facts.fact import Fact
 from bonsai.notes import layout, taxonomy
+from bonsai.notes.forget import Forget
 from bonsai.notes.layout import Kind, Tree
 
 
@@ -70,6 +71,9 @@ class Archive(Protocol):
 
     def critical(self, agent: str) -> Critical | None:
         """The state that was kept last."""
+
+    def erase(self, what: Forget, *, count: bool = False) -> int:
+        """Delete the rows of all agents that hold what is to be forgotten; how many there are. `count`: only count."""
 
     def close(self) -> None:
         """Release the connection."""

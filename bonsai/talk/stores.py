@@ -15,6 +15,7 @@ from bonsai.conversation.ports import Buffer, FactStore, MessageLog
 from bonsai.conversation.turn import Message
 from bonsai.errors import Misconfigured
 from bonsai.personal import Personal
+from bonsai.servers import NAMESPACE
 from bonsai.talk.tree_facts import TreeFacts
 
 if TYPE_CHECKING:
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from bonsai.adapters.sqlite_store import SqliteStore
 
 BACKENDS = ("tree", "sqlite", "postgres")
-NAMESPACE = "bonsai"
 Answer: TypeAlias = Callable[[], tuple[list[Message], list[Fact]]]
 
 

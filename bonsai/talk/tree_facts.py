@@ -4,6 +4,7 @@ import threading
 from collections.abc import Sequence
 
 from bonsai.conversation.fact import Fact, Told
+from bonsai.notes.forget import Forget
 from bonsai.personal import Personal
 
 
@@ -37,6 +38,10 @@ class TreeFacts:
         """See FactStore."""
         with self._lock:
             return self._home.versions(user, key)
+
+    def erase(self, what: Forget, *, count: bool = False) -> int:
+        """Nothing here: they are notes, which `Workspace.erase` takes out of git's history, too."""
+        return 0
 
     def close(self) -> None:
         """The workspace is closed by whoever opened it."""

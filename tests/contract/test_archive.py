@@ -12,6 +12,7 @@ from bonsai.adapters.libsql import Libsql, libsql_archive
 from bonsai.adapters.sqlite_cold import sqlite_archive
 from bonsai.errors import Refused, Unavailable, Usage
 from bonsai.facts.archive import ColdRow, Critical
+from bonsai.notes import forget
 
 
 def row(number: int, text: str = "", agent: str = "default", category: str = "projects/x") -> ColdRow:
@@ -60,6 +61,29 @@ def test_what_is_put_comes_back_byte_for_byte(archive: ColdTables) -> None:
     assert archive.get("juno", rows[0].path) == []
     assert archive.known("default") == {item.id for item in rows}
     assert archive.counts("default") == {"projects/x": 3}
+
+
+def test_rows_that_hold_what_is_forgotten_are_deleted(archive: ColdTables) -> None:
+    what = forget.of_text("Zanzibar-7")
+    noted = row(3)._replace(note=b"---\nid: x\n---\n\nIt is Zanzibar-7.\n")
+    archive.put([row(1), row(2, "The code is Zanzibar-7"), noted, row(4, "zanzibar-7 of juno", agent="juno")])
+    archive.put([row(5, "Zanzibar-7 of juno", agent="juno")])
+    archive.save_critical("juno", Critical('{"lessons": ["Zanzibar-7"]}', 5))
+    assert archive.erase(what, count=True) == 4
+    assert archive.known("default") == {row(n).id for n in (1, 2, 3)}
+    assert archive.erase(what) == 4
+    assert archive.known("default") == {row(1).id}
+    assert archive.known("juno") == {row(4).id}
+    assert archive.critical("juno") is None
+    assert [item.id for item in archive.search("default", ["fact"], 10)] == [row(1).id]
+    assert archive.erase(what) == 0
+
+
+def test_a_note_goes_by_its_path_in_the_tree_of_its_agent_alone(archive: ColdTables) -> None:
+    archive.put([row(1), row(2)._replace(path=row(1).path, agent="juno")])
+    assert archive.erase(forget.Forget(names=frozenset({row(1).path}))) == 1
+    assert archive.known("default") == set()
+    assert archive.known("juno") == {row(2).id}
 
 
 def test_putting_again_changes_nothing_twice(archive: ColdTables) -> None:

@@ -6,6 +6,8 @@ work.py JSON      {"path", "redis_url", "database_url", "namespace", "facts", "w
 import json
 import sys
 import time
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from bonsai.adapters import redis_buffer
@@ -28,7 +30,7 @@ def main(order: dict[str, Any]) -> dict[str, Any]:
                 if number % order.get("ask_every", 10) == 0 and (got := talk.take_follow_up(f"ask-{asker}-{number}")):
                     done["taken"].append(got)
             if number % 5 == 0:
-                done["new"] += talk.record("ann", "step", {"n": number % 50})
+                done["new"] += patiently(done, partial(talk.record, "ann", "step", {"n": number % 50}))
             time.sleep(order.get("pause", 0))
     done["warnings"] = told
     return done
@@ -37,12 +39,14 @@ def main(order: dict[str, Any]) -> dict[str, Any]:
 def write(talk: Conversation, thread: str, writer: int, number: int, done: dict[str, Any], fact_every: int) -> None:
     """A turn, again and again until it is stored, as an agent does it."""
     facts = [Told("count", f"{writer}-{number}")] if fact_every and number % fact_every == 0 else []
+    said = f"{writer}:{number}", f"answer {writer}:{number}"
+    patiently(done, lambda: talk.write_back(thread, "ann", *said, facts=facts, turn=f"{writer}-{number}"))
+
+
+def patiently(done: dict[str, Any], ask: Callable[[], Any]) -> Any:
     for _ in range(200):
         try:
-            talk.write_back(
-                thread, "ann", f"{writer}:{number}", f"answer {writer}:{number}", facts=facts, turn=f"{writer}-{number}"
-            )
-            return
+            return ask()
         except BonsaiError as error:
             done["errors"].append(f"{type(error).__name__}: {error}")
             time.sleep(0.1)
