@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 from bonsai.conversation import unsaid
 from bonsai.errors import BonsaiError, Busy, Refused, Unavailable
-from bonsai.facts.archive import DEFAULT_AGENT, ColdRow, Critical
+from bonsai.facts.archive import ColdRow, Critical
 from bonsai.notes import layout
 from bonsai.notes.forget import Forget
 
@@ -232,7 +232,7 @@ def _rows(found: Rows) -> list[ColdRow]:
 
 def _holds(row: ColdRow, what: Forget) -> bool:
     """Whether a row is of a note that goes, or holds something of it. A path counts only in the tree of its agent."""
-    if row.path in what.names and (layout.tree_of(row.path).agent or DEFAULT_AGENT) == row.agent:
+    if row.path in what.names and layout.tree_of(row.path).owner == row.agent:
         return True
     texts = row.text, row.path, row.category, row.id
     return what.found(row.note) or any(unsaid.holds(text, what) for text in texts)
