@@ -335,7 +335,7 @@ def _open_file(folder: int, name: bytes, path: str) -> tuple[int, os.stat_result
             return fd, info
         if stat.S_ISDIR(info.st_mode):
             raise NotFound("a folder, not a file", path=path)
-        raise Refused("not a regular file", path=path)
+        raise Refused("not a regular file", path=path, hint="Put a file in its place, or move it away.")
     except BaseException:
         os.close(fd)
         raise

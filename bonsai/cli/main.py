@@ -1,8 +1,10 @@
 """The `bonsai` command: finds the command, runs it, turns every error into an exit code and a next step."""
 
+import errno
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from importlib import import_module
 
 import click
@@ -93,6 +95,7 @@ HIDDEN = {
     "distiller": "original",  # by scripts/
     "tree-search": "original",
 }
+_FULL = os.strerror(errno.EMFILE)
 INTERRUPTED = 130  # what shells expect after ^C
 
 
@@ -180,6 +183,8 @@ def run(arguments: Sequence[str]) -> int:
         return INTERRUPTED
     except OSError as error:
         return _fail(_io(error), arguments)
+    except MemoryError:
+        return _fail(IoFailed("there is not enough memory", hint="Make room, then run the command again."), arguments)
     except Exception as error:  # the one place that may: whatever is left is a bug, and no traceback for it
         return _fail(_bug(error), arguments)
 
@@ -201,6 +206,8 @@ def _bug(error: Exception) -> BonsaiError:
 
         screen.say(traceback.format_exc().rstrip("\n").split("\n"))
     first_line = str(error).split("\n", 1)[0]
+    if _FULL in first_line:  # an import finds that out first, and wraps it
+        return IoFailed(_FULL.lower(), hint="Raise the limit (`ulimit -n 256`), then run the command again.")
     return BonsaiError(
         f"a bug in bonsai: {type(error).__name__}: {first_line}",
         hint="Your notes are in git. Please report it with the output of the same command under BONSAI_DEBUG=1.",
@@ -212,8 +219,8 @@ def _fail(error: BonsaiError, arguments: Sequence[str]) -> int:
 
     ours = list(arguments)
     if "--json" in (ours[: ours.index("--")] if "--" in ours else ours):
-        screen.write_json(
-            {"error": {"code": error.code, "path": error.path, "message": error.cause, "hint": error.hint}}
-        )
+        told = {"code": error.code, "path": error.path, "message": error.cause, "hint": error.hint}
+        with suppress(OSError):  # it may be stdout itself that cannot be written to
+            screen.write_json({"error": told})
     screen.say(render.error(error))
     return error.code

@@ -105,6 +105,8 @@ def _told(item: WhyLine, local: Local) -> Iterator[str]:
     by = f"human ({item.author})" if item.actor == "human" and item.author not in ("", "bonsai") else item.actor
     session = f", session {flat(item.session)}" if item.session else ""
     yield f"  {_time(item.time, local)}  {flat(by)}{session}  {item.run or item.sha[:12]}  {flat(item.message)}"
+    if item.cut:
+        yield "  or earlier: this copy's history begins there (`git fetch --unshallow` gets the rest)"
     if item.via:
         via = item.via
         yield f"  from {flat(item.origin)}  {_time(via.time, local)}  {flat(via.actor)}  {via.run}  {flat(via.message)}"

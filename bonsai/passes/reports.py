@@ -286,7 +286,8 @@ class Arrival:
 class WhyLine:
     """One line and how it came to be; `sha` and `time` are None, `op` is "uncommitted" where no commit has it yet.
 
-    `origin` is the `path:line` at which its commit wrote it, `replaced` what stood there until then.
+    `origin` is the `path:line` at which its commit wrote it, `replaced` what stood there until then. `cut`: it may be
+    older, since the history of this copy begins with that commit.
     """
 
     path: str
@@ -304,6 +305,7 @@ class WhyLine:
     replaced: list[str] = field(default_factory=list)
     origin: str = ""
     via: Arrival | None = None
+    cut: bool = False
 
 
 @dataclass(slots=True)

@@ -157,7 +157,7 @@ def _fill(line: WhyLine, came: _Came, commits: Mapping[str, Commit], replaced: M
     commit = commits[came.origin.sha]
     line.sha, line.time, line.message = commit.sha, commit.time, commit.subject
     line.actor, line.author, line.op = commit.actor or "human", commit.author, commit.op
-    line.run, line.session = commit.run, commit.session
+    line.run, line.session, line.cut = commit.run, commit.session, commit.cut
     line.origin = f"{came.origin.path}:{came.origin.line}"
     line.replaced = replaced.get(came.origin, [])
     if came.via:

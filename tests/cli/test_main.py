@@ -436,6 +436,21 @@ def test_output_that_goes_nowhere(where: str, code: int) -> None:
     assert b"Traceback" not in done.stderr
 
 
+def test_an_error_that_cannot_be_written_as_json_either(tmp_path: Path) -> None:
+    if not Path("/dev/full").exists():
+        pytest.skip("this system has no /dev/full")
+    words = [sys.executable, "-m", "bonsai", "-C", str(tmp_path / "nowhere"), "status", "--json"]
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(words, stdout=full, stderr=subprocess.PIPE)
+    assert (done.returncode, b"Traceback" in done.stderr) == (66, False), done.stderr
+
+
+@pytest.mark.parametrize("error", [MemoryError(), ImportError("Failed to initialize: [Errno 24] Too many open files")])
+def test_a_machine_that_is_full_is_no_bug(workspace: type[Workspace], error: Exception) -> None:
+    Workspace.answer.error = error
+    assert run(["commit"]) == 74
+
+
 def test_a_terminal_is_not_driven_by_a_note() -> None:
     import pty
 

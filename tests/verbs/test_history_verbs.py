@@ -4,6 +4,7 @@ import os
 
 import pytest
 
+from bonsai.cli import render_story
 from bonsai.errors import BadData, NotFound, Refused, Usage
 from bonsai.passes.reports import WhyLine
 from verbs.sandbox import GENERAL, Sandbox
@@ -436,3 +437,19 @@ def test_in_a_folder_of_a_larger_repository(bare: Sandbox) -> None:
 def test_a_point_or_path_that_never_was(garden: Sandbox, point: str, path: str | None) -> None:
     with pytest.raises(NotFound):
         garden.ws.diff(point, path)
+
+
+def test_where_a_shallow_clone_begins_nobody_is_credited_for_sure(garden: Sandbox) -> None:
+    """Its first commit seems to have written all that is older."""
+    garden.write(INBOX, garden.read(INBOX) + b"\nA new line.\n")
+    garden.ws.commit()
+    garden.write(INBOX, garden.read(INBOX) + b"\nThe newest line.\n")
+    garden.ws.commit()
+    copy = garden.root.with_name("shallow")
+    garden.git("clone", "-q", "--depth", "2", f"file://{garden.root}", str(copy))
+    shallow = Sandbox(copy)
+    told = tell(shallow, INBOX)
+    assert (told["A new line."].cut, told["The newest line."].cut) == (True, False)
+    words = "\n".join(str(row) for row in render_story.why(shallow.ws.why(INBOX), "", lambda when: when))
+    assert words.count("or earlier") == 1
+    assert not any(item.cut for item in tell(garden, INBOX).values())
