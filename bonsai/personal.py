@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import date, datetime
 from typing import TYPE_CHECKING
 
 from bonsai.cloud import Cloud
@@ -41,7 +42,16 @@ class Personal(Cloud):
         def plan(run: Run, view: View, draft: Draft) -> tuple[Plan, _Done]:
             now = run.now.isoformat()
             made, held = told.tell(
-                view, draft, self.tree, user, facts, turn=turn, since=since, now_iso=now, source=SOURCE
+                view,
+                draft,
+                self.tree,
+                user,
+                facts,
+                turn=turn,
+                since=since,
+                now_iso=now,
+                source=SOURCE,
+                today=_day(datetime.fromisoformat(since) if since else run.now),
             )
             result.extend(held)
             return made, _Done()
@@ -55,7 +65,8 @@ class Personal(Cloud):
         from bonsai.passes import told
 
         def plan(run: Run, view: View, draft: Draft) -> tuple[Plan, _Done]:
-            return told.note_down(draft, self.tree, user, text, turn, importance, run.now.isoformat()), _Done()
+            now = run.now
+            return told.note_down(draft, self.tree, user, text, turn, importance, now.isoformat(), _day(now)), _Done()
 
         self._run(plan)
 
@@ -140,3 +151,10 @@ class Personal(Cloud):
                 return None
             self._known[row.path] = (row.blob, fact)
         return fact
+
+
+def _day(now: datetime) -> date:
+    """The day where this is read: people say `yesterday` by their own calendar."""
+    from bonsai.adapters import clock
+
+    return clock.local(now).date()

@@ -4,12 +4,13 @@ import hashlib
 import json
 import re
 from collections.abc import Sequence
+from datetime import date
 
 from bonsai.conversation.armour import armour, bare
 from bonsai.conversation.fact import CONFIDENCE, Fact, Told, replaces
 from bonsai.errors import BadData
 from bonsai.facts import fact as facts
-from bonsai.notes import layout, taxonomy
+from bonsai.notes import dates, layout, taxonomy
 from bonsai.notes.change import Plan, Row
 from bonsai.notes.draft import Draft
 from bonsai.notes.layout import Tree
@@ -82,8 +83,12 @@ def tell(
     since: str | None,
     now_iso: str,
     source: str,
+    today: date,
 ) -> tuple[Plan, list[Fact]]:
-    """Plan to tell facts, and how they stand then. Raises BadData for a note that cannot be given another value."""
+    """Plan to tell facts, and how they stand then. Raises BadData for a note that cannot be given another value.
+
+    `today` is the day on which they are told: a note is read months later, and says 2026-03-14 for `yesterday`.
+    """
     known = {key: row.path for key, row in rows(view, tree, user).items()}
     changed = []
     for new in told:
@@ -91,6 +96,7 @@ def tell(
         old = read(path, data, user) if (data := draft.get(path)) is not None else None
         if old is not None and not replaces(new, _dated(old), turn, since):
             continue
+        value = _dated_text(new.value, today)
         fields: dict[str, str | Sequence[str] | None] = {
             "updated": now_iso,
             "confidence": f"{new.confidence:.4g}",
@@ -101,9 +107,9 @@ def tell(
         if old is None:
             number = facts.fact_id(tree.agent, folder(tree, user), new.key, new.key)
             head = {"id": number, "type": facts.TYPE, "key": armour(new.key), "user": armour(user), "created": now_iso}
-            draft.create(path, _note(new.value, {**head, **fields}))
+            draft.create(path, _note(value, {**head, **fields}))
         else:
-            draft.put(path, _updated(path, draft.need(path), new.value, fields))
+            draft.put(path, _updated(path, draft.need(path), value, fields))
         known[new.key] = path
         changed.append(path)
     names = layout.listed(list(dict.fromkeys(changed)))
@@ -112,8 +118,10 @@ def tell(
     return plan, [fact for fact in held if fact is not None]
 
 
-def note_down(draft: Draft, tree: Tree, user: str, text: str, turn: str, importance: float, now_iso: str) -> Plan:
-    """Plan a note about what a turn came to; the same turn makes the same note, once."""
+def note_down(
+    draft: Draft, tree: Tree, user: str, text: str, turn: str, importance: float, now_iso: str, today: date
+) -> Plan:
+    """Plan a note about what a turn came to; the same turn makes the same note, once. `today` as in `tell`."""
     place = folder(tree, user)
     number = facts.fact_id(tree.agent, place, f"{turn}\n{text}")
     path = f"{place}/{facts.file_name(armour(text), number)}.md"
@@ -127,7 +135,7 @@ def note_down(draft: Draft, tree: Tree, user: str, text: str, turn: str, importa
             "source": "distilled",
             "turn": armour(turn),
         }
-        draft.create(path, _note(text, fields))
+        draft.create(path, _note(_dated_text(text, today), fields))
     return draft.plan("distil", f"distil: {layout.short(path)}", f"add {path}")
 
 
@@ -159,6 +167,11 @@ def _updated(path: str, data: bytes, value: str, fields: dict[str, str | Sequenc
         raise BadData(f"cannot be given another value: {why}", path=path, hint="Correct it, then try again.")
     text, form = _written(value)
     return set_fields(facts.with_value(data, text), {**fields, "value": form})
+
+
+def _dated_text(value: str, today: date) -> str:
+    """A value with its relative dates made absolute, where it is a plain paragraph: any other is data as it is."""
+    return value if _written(value)[1] else dates.absolute(value, today)[0]
 
 
 def _written(value: str) -> tuple[str, str | None]:

@@ -48,7 +48,7 @@ class Recent:
         """The last messages, oldest first."""
         return self._try(lambda: self._buffer.recent(thread), [])
 
-    def now(self, thread: str) -> tuple[list[Message], str, Any]:
+    def _short_term(self, thread: str) -> tuple[list[Message], str, Any]:
         """The last messages, the summary and what was asked (it stays), for one question to the buffer."""
         nothing: tuple[list[Message], list[str | None]] = ([], [None, None])
         keys = ("summary", thread), ("follow_up", thread)

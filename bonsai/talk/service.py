@@ -110,7 +110,7 @@ class Conversation(Recent):
         with self._stores.known(
             thread, contexts.HISTORY, user, CONSIDERED
         ) as known:  # what a database takes longest for
-            out.buffer, out.summary, out.follow_up = self.now(thread)
+            out.buffer, out.summary, out.follow_up = self._short_term(thread)
             passages = self._recalled(user, query)
         out.history, facts = known()
         out.facts = by_weight(facts, self._now())[: contexts.FACTS]

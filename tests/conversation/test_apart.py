@@ -30,14 +30,17 @@ def texts(context: Context) -> str:
     return "\n".join([*parts, *(hit.path for hit in context.passages)])
 
 
-@pytest.mark.parametrize("facts", ["tree", "sqlite"])
-def test_mixed_turns_of_many_users_stay_apart(ws: Path, facts: str) -> None:
+@pytest.mark.parametrize("facts", ["tree", "sqlite", "postgres"])
+def test_mixed_turns_of_many_users_stay_apart(ws: Path, facts: str, request: pytest.FixtureRequest) -> None:
     """Every value holds the mark of its user; all ask for the same words, and everybody may know of the office."""
     dice = random.Random(7)
     marks = {user: f"zq{number}mark" for number, user in enumerate(USERS)}
     told: set[str] = set()
     leaks, own = [], 0
-    with Conversation.open(ws, redis_url="", database_url="", facts=facts) as talk:
+    urls = dict.fromkeys(("redis_url", "database_url", "namespace"), "")
+    if facts == "postgres":
+        urls = {name: request.getfixturevalue(name) for name in urls}
+    with Conversation.open(ws, **urls, facts=facts) as talk:
         for number in range(TURNS):
             user = dice.choice(USERS)
             key, value = f"secret colour {dice.randrange(3)}", f"the secret colour is {marks[user]} {number}"

@@ -313,3 +313,28 @@ def test_a_sync_that_fails_is_a_warning_of_the_next_turn(ws: Path, monkeypatch: 
         talk.write_back("t", "ann", "hello", "hi")
         talk._critical.close()
         assert "nobody answers" in talk.load("t").warnings[0]
+
+
+def test_a_fact_in_the_tree_says_which_day_yesterday_was(ws: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A note is read months later. A turn that is completed later still means the day on which it was said."""
+    monkeypatch.setenv("BONSAI_NOW", "2026-03-15T08:15:00Z")
+    with Conversation.open(ws) as talk:
+        assert talk.set_fact("ann", "home", "Moved to Oslo yesterday.").value == "Moved to Oslo 2026-03-14."
+        for value in ("`yesterday`", "every morning", '{"day": "yesterday\\n"}', "yesterday\n\nand\n\ntomorrow"):
+            assert talk.set_fact("ann", "x", value).value == value
+        put = talk._stores.facts.put
+        monkeypatch.setattr(talk._stores.facts, "put", lambda *_, **__: (_ for _ in ()).throw(Unavailable("gone")))
+        with pytest.raises(Unavailable):
+            talk.write_back("t", "ann", "I flew in yesterday.", "Ah.", facts=[Told("came", "Yesterday.")], turn="1")
+        monkeypatch.setattr(talk._stores.facts, "put", put)
+        monkeypatch.setenv("BONSAI_NOW", "2026-03-17T08:15:00Z")
+        talk.write_back("t", "ann", "I flew in yesterday.", "Ah.", facts=[Told("came", "Yesterday.")], turn="1")
+        assert talk.fact("ann", "came").value == "2026-03-14."  # type: ignore[union-attr]
+        talk.write_back("t", "ann", "We decided to move to Bergen yesterday.", "Good.", turn="2", distil=True)
+    distilled = [path.read_text() for path in ws.glob("memory/users/ann/*.md") if "distilled" in path.read_text()]
+    assert ["2026-03-16" in text and "yesterday" not in text for text in distilled] == [True]
+
+
+def test_a_database_keeps_the_words_of_a_fact(ws: Path) -> None:
+    with Conversation.open(ws, facts="sqlite") as talk:
+        assert talk.set_fact("ann", "home", "Moved to Oslo yesterday.").value == "Moved to Oslo yesterday."
