@@ -280,6 +280,16 @@ class Place:
         self._outside = replace(self._outside, settings=settings)
         return changed
 
+    @contextmanager
+    def acting(self, actor: str) -> Iterator[None]:
+        """Do what is inside in the name of another actor (`daemon`); edits of a person stay theirs."""
+        before = self._outside.actor
+        self._outside = replace(self._outside, actor=actor)
+        try:
+            yield
+        finally:
+            self._outside = replace(self._outside, actor=before)
+
     def trim(self) -> None:
         """Give the memory that a look at everything took back to the system."""
         from bonsai.adapters import heap

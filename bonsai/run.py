@@ -220,7 +220,7 @@ class Run(Commits):
         self.kept_back = {*found.held, *(item.path for item in found.problems)}
         if not found.rows:
             return None
-        outside = replace(self.out, actor="human") if self.out.actor == "import" else self.out
+        outside = replace(self.out, actor="human") if self.out.actor in ("import", "daemon") else self.out
         edit = Run(outside)  # a run of its own, so that `undo` can take back the one without the other
         edit.view, edit._look = self.view, self._look
         names = layout.listed([row.path for row in found.rows])

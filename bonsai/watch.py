@@ -260,13 +260,15 @@ def _reflect(space: Workspace) -> str:
 
 
 def _purge(space: Workspace) -> str:
-    report = space.purge()
+    with space.acting("daemon"):
+        report = space.purge()
     return f"{len(report.purged)} archives purged, commit {report.commit[:10]}" if report.commit else ""
 
 
 def _consolidate(mode: Any) -> Callable[[Workspace], str]:
     def job(space: Workspace) -> str:
-        report = space.consolidate(mode)
+        with space.acting("daemon"):
+            report = space.consolidate(mode)
         return f"{report.evicted_warm} facts left the tree, commit {report.commit[:10]}" if report.commit else ""
 
     return job

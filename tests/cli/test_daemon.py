@@ -14,8 +14,10 @@ from typing import Any
 
 import pytest
 
+from bonsai import Workspace
 from bonsai.cli import control
 from bonsai.cli.main import run
+from bonsai.passes.remember import Wanted
 
 BONSAI = [sys.executable, "-P", "-m", "bonsai"]
 #: Writes down what it is told, and runs the command of a unit, as systemd would.
@@ -159,6 +161,27 @@ def test_it_starts_commits_tells_how_it_is_and_stops(machine: Machine):
     assert not (root / ".bonsai/daemon.json").exists()
     assert machine(root, "daemon", "stop") == "It was not running.\n"
     assert machine(root, "daemon", "status", code=None).startswith("not running\n")
+
+
+def test_it_consolidates_when_that_is_due_and_undo_takes_it_back(machine: Machine):
+    root = machine.workspace("larder")
+    (root / "bonsai.toml").write_text("[schedule]\nconsolidate_hours = 2\n")
+    with Workspace.open(root, actor="agent:test") as space:  # a person's facts never leave
+        old = space.remember_all([Wanted("Tea was green then.", "tea", importance=0.2, created="2020-01-01T08:00:00Z")])
+        fresh = space.remember("Tea is black now.", domain="tea", importance=0.9)
+        space.commit()
+    (root / ".bonsai/schedule.json").write_text('{"consolidate": "2020-01-01T08:00:00+00:00"}')
+    machine(root, "daemon", "start")
+    wait_for(lambda: "consolidate: 1 facts left the tree, commit " in machine(root, "daemon", "logs"))
+    commit = machine.json(root, "log", "--limit", "1")["commits"][0]
+    assert (commit["op"], commit["actor"]) == ("consolidate", "daemon")
+    assert commit["sha"][:10] in machine(root, "daemon", "logs")
+    assert not (root / old[0].path).exists()
+    assert (root / fresh.path).exists()
+    hits = machine.json(root, "recall", "tea green then")["hits"]
+    assert [hit["tier"] for hit in hits if hit["path"] == old[0].path] == ["cold"]
+    assert machine.json(root, "undo", commit["run"])["restored"]
+    assert (root / old[0].path).exists()
 
 
 def test_a_restart_is_another_process_also_where_none_ran(machine: Machine):
