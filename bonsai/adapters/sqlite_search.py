@@ -23,7 +23,7 @@ from bonsai.notes.query import VERSION
 if TYPE_CHECKING:
     from bonsai.notes.document import Document
 
-SCHEMA = 1000 * 2 + VERSION
+SCHEMA = 1000 * 3 + VERSION
 NEAR = 2  # passages before and after a candidate that come with it
 NOTES = 10  # notes that are looked into for what stands in their title, description, tags or path
 OF_NOTE = 8  # passages of each of them
@@ -38,13 +38,18 @@ _TABLES = (
     " mode INT, first INT, count INT, words INT, title TEXT, description TEXT, tags TEXT, date TEXT, type TEXT,"
     " source TEXT, title_terms TEXT, tags_terms TEXT, path_terms TEXT)",
     "CREATE TABLE passages (id INTEGER PRIMARY KEY, note INT, first INT, last INT, trail TEXT, text TEXT, terms TEXT,"
-    " heading TEXT)",
+    " heading TEXT, label TEXT)",
     f"CREATE VIRTUAL TABLE texts USING fts5(text, heading, {_FTS})",
     f"CREATE VIRTUAL TABLE about USING fts5(title, tags, path, {_FTS})",
     "INSERT INTO meta VALUES ('passages', 0), ('words', 0), ('notes', 0), ('last', 0)",
 )
+_ADD = (
+    "UPDATE meta SET value = value + CASE name WHEN 'notes' THEN ? WHEN 'passages' THEN ? WHEN 'words' THEN ?"
+    " ELSE ? END WHERE name IN ('notes', 'passages', 'words', 'last')"
+)
 _ABOUT = "path, title, description, tags, date, type, source"
 _FIELDS = "title_terms, tags_terms, path_terms"
+_PIECE = "id, note, first, last, trail, text, terms, heading, label"
 _GAP = "\x1f"  # between the headings of a trail; no text that is shown holds it
 
 
@@ -164,11 +169,12 @@ class SqliteSearch:
                     piece.text,
                     " ".join(piece.terms),
                     " ".join(piece.heading),
+                    " ".join(piece.label),
                 )
                 for at, piece in enumerate(pieces, start=first)
             ]
-            db.executemany("INSERT INTO passages VALUES (?, ?, ?, ?, ?, ?, ?, ?)", rows)
-            db.executemany("INSERT INTO texts (rowid, text, heading) VALUES (?, ?, ?)", [(r[0], *r[6:]) for r in rows])
+            db.executemany("INSERT INTO passages VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
+            db.executemany("INSERT INTO texts (rowid, text, heading) VALUES (?, ?, ?)", [(r[0], *r[6:8]) for r in rows])
             db.execute("INSERT INTO about (rowid, title, tags, path) VALUES (?, ?, ?, ?)", (note, *fields))
             self._count(db, notes=1, passages=len(pieces), words=words, last=len(pieces))
             if self._known is not None:
@@ -201,8 +207,8 @@ class SqliteSearch:
         self._count(db, notes=-1, passages=-count, words=-words)
 
     @staticmethod
-    def _count(db: Connection, **more: int) -> None:
-        db.executemany("UPDATE meta SET value = value + ? WHERE name = ?", [(n, name) for name, n in more.items()])
+    def _count(db: Connection, notes: int, passages: int, words: int, last: int = 0) -> None:
+        db.execute(_ADD, (notes, passages, words, last))
 
     # -- asking it ---------------------------------------------------------------------------------------------
 
@@ -275,15 +281,16 @@ def _candidates(db: Connection, wanted: set[int], centres: set[int], beside: int
     """The passages with these numbers, and those of the same notes that stand beside some of them."""
     far = NEAR + beside
     around = {at + step for at in wanted for step in range(-far, far + 1)}
-    rows = _by_number(db, "SELECT id, note, first, last, trail, text, terms, heading FROM passages WHERE id IN", around)
+    rows = list(_by_number(db, f"SELECT {_PIECE} FROM passages WHERE id IN", around))
+    numbers = {row[1] for row in rows if row[0] in wanted}
     pieces = {
-        at: (note, Piece((first, last), _trail(trail), text, terms.split(), heading.split()))
-        for at, note, first, last, trail, text, terms, heading in rows
+        at: (note, Piece((first, last), _trail(trail), text, terms.split(), heading.split(), _label(label)))
+        for at, note, first, last, trail, text, terms, heading, label in rows
+        if note in numbers
     }
     steps = range(1, NEAR + 1)
     for at in centres & pieces.keys():
         wanted.update(at + step for step in range(-beside, beside + 1) if _is_of(pieces.get(at + step), pieces[at][0]))
-    numbers = {pieces[at][0] for at in wanted if at in pieces}
     notes = {
         note: (first, Fields(title.split(), tags.split(), path.split()), About(_path(raw), *about))
         for note, first, title, tags, path, raw, *about in _by_number(
@@ -315,6 +322,11 @@ def _by_number(db: Connection, sql: str, numbers: Collection[int]) -> Iterator[t
 @lru_cache(4096)
 def _trail(stored: str) -> tuple[str, ...]:
     return tuple(stored.split(_GAP)) if stored else ()
+
+
+@lru_cache(1024)
+def _label(stored: str) -> frozenset[str]:
+    return frozenset(stored.split())
 
 
 def _quoted(term: str) -> str:

@@ -35,6 +35,7 @@ class Piece(NamedTuple):
     text: str  # as written
     terms: list[str]  # of the text, in their order
     heading: list[str]  # the terms of the headings
+    label: frozenset[str] = frozenset()  # the terms of the name that the text begins with, as a line of a dialogue does
 
 
 class Candidate(NamedTuple):

@@ -13,6 +13,7 @@ from bonsai.notes.printed import clean, without_escapes
 from bonsai.notes.provenance import source
 from bonsai.notes.query import index_terms
 from bonsai.notes.summary import field_text, note_type
+from bonsai.notes.traits import label_of
 
 _DAY = re.compile(r"(\d{4})-(\d{1,2})-(\d{1,2})(?!\d)")
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")  # a note must not drive the terminal it is printed on
@@ -34,7 +35,8 @@ def document(path: str, data: bytes) -> Document:
     data = shown(data)
     note = parse(data)
     said = [passage for passage in in_note(path, note) if passage.text.strip(_MARKS)]  # not a lone `<!--` or `---`
-    found = [_piece(passage) for passage in said or [_frontmatter(note)]]
+    heads: dict[tuple[str, ...], list[str]] = {(): []}
+    found = [_piece(passage, heads) for passage in said or [_frontmatter(note)]]
     heading = found[0].trail[0] if found[0].trail else ""
     fields = note.fields
     about = About(
@@ -72,11 +74,14 @@ def _plain(text: str) -> str:
     return _CONTROL.sub("", text if text.isascii() else text.encode("utf-8", "replace").decode())
 
 
-def _piece(passage: Passage) -> Piece:
+def _piece(passage: Passage, heads: dict[tuple[str, ...], list[str]]) -> Piece:
+    """`heads`: the terms of the headings so far, as most passages share theirs with the one before."""
     text, trail = passage.text, passage.trail
-    if not (text.isascii() and text.isprintable()):  # nearly all are one such line
+    if trail not in heads:
+        heads[trail] = index_terms(" ".join(trail))
+    if not (text.isascii() and text.replace("\n", " ").isprintable()):  # nearly all are
         text = _plain(text)
-    return Piece(passage.lines, trail, text, index_terms(text), index_terms(" ".join(trail)) if trail else [])
+    return Piece(passage.lines, trail, text, index_terms(text), heads[trail], label_of(text))
 
 
 def _frontmatter(note: Note) -> Passage:

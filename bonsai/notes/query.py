@@ -9,7 +9,7 @@ import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import islice
+from itertools import chain, islice
 
 from bonsai.notes.common_words import GLUE
 from bonsai.notes.printed import without_escapes
@@ -82,7 +82,7 @@ def parse(text: str) -> Query:
 
 def index_terms(text: str) -> list[str]:
     """The terms of a text, folded, without their endings; compounds whole and in parts, CJK as characters and pairs."""
-    return [term for token in _tokens(text) for term in _stems(token)]
+    return list(chain.from_iterable(map(_stems, _tokens(text))))
 
 
 def _dates(text: str) -> Dates:

@@ -12,7 +12,7 @@ from math import log, log1p, sqrt
 from bonsai.notes.candidate import Candidate, Piece, Statistics
 from bonsai.notes.common_words import worth
 from bonsai.notes.query import Query
-from bonsai.notes.traits import asks, dated, fitting, label_of, proper, times
+from bonsai.notes.traits import asks, dated, fitting, proper, times
 
 CLOSER_LOOK = 100  # candidates of which all signals are computed: those that look best at first sight
 REACH = 5  # passages to each side that count as near
@@ -27,10 +27,10 @@ NOTHING: Held = {}
 class Line:
     """One candidate while it is looked at."""
 
-    __slots__ = ("candidate", "fields", "held", "label", "own", "sight", "signals")
+    __slots__ = ("candidate", "fields", "held", "own", "sight", "signals")
 
-    def __init__(self, candidate: Candidate, held: Held, fields: Held, label: frozenset[str]) -> None:
-        self.candidate, self.held, self.fields, self.label = candidate, held, fields, label
+    def __init__(self, candidate: Candidate, held: Held, fields: Held) -> None:
+        self.candidate, self.held, self.fields = candidate, held, fields
         self.own = self.sight = 0.0
         self.signals: dict[str, float] = {}
 
@@ -42,8 +42,7 @@ class Scene:
         self.query = query
         self._statistics = statistics
         self._usual = statistics.words / statistics.passages if statistics.passages else USUAL
-        labels = [label_of(item.piece.text) for item in candidates]
-        self.dialogues = _dialogues(candidates, labels)
+        self.dialogues = _dialogues(candidates)
         self.cast = frozenset(term for people in self.dialogues.values() for term in people)
         self.names = [term for term in query.terms if term in self.cast]
         said = [term for term in query.terms if term not in self.cast] or list(query.terms)
@@ -58,10 +57,10 @@ class Scene:
         self._beginnings = {term[:PREFIX]: term for term in said if len(term) >= PREFIX and term.isalpha()}
         self.notes: dict[str, dict[int, Line]] = defaultdict(dict)
         heads: dict[tuple[str, tuple[str, ...]], Held] = {}
-        for item, label in zip(candidates, labels, strict=True):
+        for item in candidates:
             key = (item.about.path, item.piece.trail)
             fields = heads[key] if key in heads else heads.setdefault(key, self._fields(item))
-            self.notes[item.about.path][item.number] = Line(item, self._hold(item.piece), fields, label)
+            self.notes[item.about.path][item.number] = Line(item, self._hold(item.piece), fields)
 
     def look(self) -> tuple[list[Line], list[Line]]:
         """The most promising lines, with their signals, and the others, best first at first sight."""
@@ -109,7 +108,7 @@ class Scene:
         around, at = self.notes[line.candidate.about.path], line.candidate.number
         beside = sum(around[number].own for number in (at - 1, at + 1) if number in around)
         near = sum(around[number].own for number in (at - 2, at + 2) if number in around)
-        speaks = bool(self.names) and self.names[0] in line.label
+        speaks = bool(self.names) and self.names[0] in line.candidate.piece.label
         return line.own + 0.5 * beside + 0.25 * near + 0.3 * sum(line.fields.values()) + 0.15 * speaks
 
     def _head(self, lines: Mapping[int, Line]) -> float:
@@ -175,7 +174,7 @@ class Scene:
     # -- who, what, when ---------------------------------------------------------------------------------------
 
     def _speech(self, line: Line) -> dict[str, float]:
-        item, label = line.candidate, line.label
+        item = line.candidate
         people = self.dialogues.get(item.about.path, frozenset())
         asked = bool(item.before) and asks(item.before[-1].text)
         known = bool(people and self.names)
@@ -183,7 +182,7 @@ class Scene:
             "asks": float(asks(item.piece.text)),
             "asked": float(asked),
             "answers": asked * line.signals["previous"],
-            "speaker": float(self.names[0] in label) if known else 0.5,
+            "speaker": float(self.names[0] in item.piece.label) if known else 0.5,
             "cast": sum(name in people for name in self.names) / len(self.names) if self.names else 0.0,
         }
 
@@ -238,11 +237,11 @@ def _best(*parts: tuple[Held, float]) -> dict[str, float]:
     return best
 
 
-def _dialogues(candidates: Sequence[Candidate], labels: Sequence[frozenset[str]]) -> dict[str, frozenset[str]]:
+def _dialogues(candidates: Sequence[Candidate]) -> dict[str, frozenset[str]]:
     """Path → the terms of who speaks, for notes where names, one of them more than once, stand before most lines."""
     notes: dict[str, list[frozenset[str]]] = defaultdict(list)
-    for item, label in zip(candidates, labels, strict=True):
-        notes[item.about.path].append(label)
+    for item in candidates:
+        notes[item.about.path].append(item.piece.label)
     found = {}
     for path, here in notes.items():
         often = {label for label, count in Counter(here).items() if label and count > 1}

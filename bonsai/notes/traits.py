@@ -8,6 +8,7 @@ from functools import lru_cache
 from bonsai.notes.query import Dates, index_terms
 
 MOST = 2000  # characters of a passage that are looked at
+NAMED = 80  # characters in which a name ends, with what stands before it
 
 _LABEL = re.compile(
     r"\s{0,8}(?:(?:[-*+]|\d{1,9}[.)])\s{1,4})?(?:\*\*|__)?([^\W\d_][^:*_\n]{0,40})(?:\*\*|__)?:(?=[\s*_])"
@@ -28,11 +29,11 @@ _FITTING = {
 
 def label_of(text: str) -> frozenset[str]:
     """The terms of the name that a line begins with (`- **Anna**: …`), none where it begins otherwise."""
-    found = _LABEL.match(text)
+    found = _LABEL.match(text) if ":" in text[:NAMED] else None
     return _label(found[1]) if found else frozenset()
 
 
-@lru_cache(1024)
+@lru_cache(16384)
 def _label(name: str) -> frozenset[str]:
     return frozenset(index_terms(name))
 
