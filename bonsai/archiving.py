@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from bonsai.counting import Counting
 from bonsai.errors import BonsaiError, CannotCreate, NotFound, Refused
 from bonsai.finding import Finding
 from bonsai.notes import layout
@@ -31,7 +32,7 @@ PAGE = 500  # rows that are fetched at once
 MORE, LEAST = 3, 30  # times as many cold rows are looked at as hits are wanted; at least so many
 
 
-class Archiving(Finding):
+class Archiving(Counting, Finding):
     """A workspace with a cold tier."""
 
     _archive: ColdTables | None = None
@@ -231,10 +232,6 @@ class Archiving(Finding):
     # -- the database ----------------------------------------------------------------------------------
 
     @property
-    def _me(self) -> str:
-        return self.tree.owner
-
-    @property
     def is_remote(self) -> bool:
         """Whether a database outside of this device is set."""
         return bool(cold_address(self._database)[0])
@@ -352,14 +349,6 @@ class Archiving(Finding):
         with suppress(NotFound, Refused):
             return self._store.read(self.tree.boot)
         return b""
-
-    def _counted(self, **by: int) -> None:
-        """Count for `metrics`."""
-        raise NotImplementedError
-
-    def _noted(self, name: str, value: int) -> None:
-        """Keep a number for `metrics`."""
-        raise NotImplementedError
 
     def close(self) -> None:
         """Release the files that are open."""

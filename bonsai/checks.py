@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 class Checks(Place):
     """A workspace that can be checked."""
 
-    def status(self) -> StatusReport:
-        """See Workspace."""
-        raise NotImplementedError
+    if TYPE_CHECKING:  # verbs of Workspace
 
-    def commit(self, *paths: str, all_deletions: bool = False) -> CommitReport:
-        """See Workspace."""
-        raise NotImplementedError
+        def status(self) -> StatusReport:
+            """See Workspace."""
+
+        def commit(self, *paths: str, all_deletions: bool = False) -> CommitReport:
+            """See Workspace."""
 
     def doctor(self, *, fix: bool = False, unlock: bool = False, secrets: bool = False) -> DoctorReport:
         """Look whether the workspace can work at all; `fix` repairs what can be repaired without losing a note.

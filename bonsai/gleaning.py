@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from datetime import date
 from typing import TYPE_CHECKING
 
-from bonsai.cloud import Cloud
 from bonsai.errors import BadData, BonsaiError, NotFound, Unavailable, Usage
 from bonsai.notes import layout
+from bonsai.remembering import Remembering
 
 if TYPE_CHECKING:
     from bonsai.adapters.llm import HttpLlm
@@ -38,12 +38,8 @@ BATCH = 20  # turns in one prompt
 FAST_MODEL = "BONSAI_LLM_FAST_MODEL"
 
 
-class Gleaning(Cloud):
+class Gleaning(Remembering):
     """A workspace that facts are brought into."""
-
-    def remember_all(self, wanted: Sequence[Wanted]) -> list[RememberReport]:
-        """See Tiers."""
-        raise NotImplementedError
 
     # -- distil ----------------------------------------------------------------------------------------
 
@@ -272,10 +268,6 @@ class Gleaning(Cloud):
         with suppress(BonsaiError):
             return archive.known(tree.owner) if archive else set()
         return set()
-
-    def _noted_for(self, agent: str, values: Mapping[str, int]) -> None:
-        """Keep numbers of an agent for `metrics`."""
-        raise NotImplementedError
 
     # -- finding facts ---------------------------------------------------------------------------------
 

@@ -1,130 +1,34 @@
-"""The verbs of the tiers: remember, hot, tree, metrics; others are in `archiving`, `cloud`, `gleaning`."""
+"""The verbs of the tiers: hot, tree, metrics; others are in `archiving`, `cloud`, `remembering`, `gleaning`."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from bonsai.errors import Usage
 from bonsai.gleaning import Gleaning
 
 if TYPE_CHECKING:
-    from bonsai.adapters.sqlite_metrics import SqliteMetrics
     from bonsai.facts import tree as trees
     from bonsai.notes.change import Plan
     from bonsai.notes.draft import Draft
     from bonsai.notes.view import View
-    from bonsai.passes.remember import Wanted
     from bonsai.passes.tiered import (
         HotReport,
         Metrics,
         PruneReport,
         RebuildReport,
-        RememberReport,
         TreeReport,
         TreeShown,
     )
     from bonsai.run import Run
 
-METRICS = ".bonsai/metrics.db"
 REBUILD_MODEL = "BONSAI_LLM_REBUILD_MODEL"
 
 
 class Tiers(Gleaning):
     """A workspace whose facts are scored."""
-
-    _metrics: SqliteMetrics | None = None
-
-    def remember(
-        self,
-        text: str,
-        *,
-        domain: str = "",
-        type: str = "fact",
-        importance: float | None = None,
-        key: str = "",
-        confidence: float | None = None,
-        urls: Sequence[str] = (),
-        commands: Sequence[str] = (),
-        paths: Sequence[str] = (),
-        tags: Sequence[str] = (),
-        source: str = "",
-        scope: str = "",
-        keep_confident: bool = False,
-    ) -> RememberReport:
-        """Write a note, or give the note with this `key` its newer value (its version goes up by one).
-
-        Args:
-            text: what to remember, in markdown.
-            domain: a path such as `business/seo`; "" lets the words of the text decide.
-            type: fact, feedback, project, reference, user, …
-            importance: 0 to 1; 0.5 where a new fact says none.
-            key: same key = same note. `scope`: the domain below which it is looked for, "" is the whole tree.
-            confidence: 0 to 1; 0.8 where a fact by key says none.
-            urls, commands, paths: kept word for word, with those that stand in the text.
-            source: who says so; the actor of the workspace where it is empty.
-            keep_confident: a value that is less sure than the one that stands changes nothing.
-
-        Raises:
-            BadData: a domain that cannot be one, a note whose frontmatter is broken.
-            Usage: an empty text, an importance that is not between 0 and 1.
-            Refused: the text looks like a credential.
-        """
-
-        from bonsai.facts.extract import Metadata
-        from bonsai.passes.remember import Wanted
-
-        metadata = Metadata(tuple(urls), tuple(commands), tuple(paths))
-        wanted = Wanted(
-            text,
-            domain=domain,
-            type=type,
-            importance=importance,
-            key=key,
-            confidence=confidence,
-            metadata=metadata,
-            tags=tags,
-            source=source,
-            scope=scope,
-            keep_confident=keep_confident,
-        )
-        return self.remember_all([wanted])[0]
-
-    def remember_all(self, wanted: Sequence[Wanted]) -> list[RememberReport]:
-        """Remember several things in one run; all of them or none."""
-
-        from bonsai.adapters import clock
-        from bonsai.facts.score import Rules
-        from bonsai.notes import dates, lifecycle, worth
-        from bonsai.passes import remember
-        from bonsai.passes.cared import Absolute
-
-        today = clock.local(self.now()).date()
-        sourced, known = [], []
-        for item in wanted:
-            day = lifecycle.moment(item.created[:10]) if item.created else None
-            text, dated = dates.absolute(item.text, day.date() if day else today)
-            known.append((dated, worth.find(text)))
-            sourced.append(replace(item, text=text, source=item.source or self.actor))
-        with self._writing() as run:
-            run.look()
-            run.commit_edits()
-            plan, reports = remember.remember(
-                run.view, run.draft(), self.tree, sourced, run.now_iso, Rules.of(self.settings)
-            )
-            sha = run.carry_out(plan)
-            run.save()
-        changed = set(plan.paths)
-        for report in reports:
-            report.commit = sha if report.path in changed else None
-        synced = self._store_cold([report.path for report in reports]) if reports else False
-        for report, (dated, flags) in zip(reports, known, strict=True):
-            report.cold_synced = synced
-            report.dates = [Absolute(report.path, item.line, item.text, item.absolute) for item in dated]
-            report.flags = [f"{flag.kind}: {flag.advice}" for flag in flags]
-        return reports
 
     # -- hot -------------------------------------------------------------------------------------------
 
@@ -294,29 +198,3 @@ class Tiers(Gleaning):
         super()._count(paths)
         if self._index() is not None:
             self._counted(retrievals=1, reinforcements=len(set(paths)))
-
-    def _counted(self, **by: int) -> None:
-        """Count for `metrics`."""
-        self._open_metrics().add(self._me, f"{self.now():%Y-%m-%d}", by)
-
-    def _noted(self, name: str, value: int) -> None:
-        self._open_metrics().set(self._me, name, value)
-
-    def _noted_for(self, agent: str, values: Mapping[str, int]) -> None:
-        for name, value in values.items():
-            self._open_metrics().set(agent, name, value)
-
-    def _total(self, name: str, day: str = "") -> int:
-        return self._open_metrics().total(self._me, name, day) if self._store.exists(METRICS) else 0
-
-    def _open_metrics(self) -> SqliteMetrics:
-        from bonsai.adapters.sqlite_metrics import SqliteMetrics
-
-        self._metrics = self._metrics or SqliteMetrics(f"{self.root}/{METRICS}")
-        return self._metrics
-
-    def close(self) -> None:
-        """Release the files that are open."""
-        if self._metrics is not None:
-            self._metrics.close()
-        super().close()
