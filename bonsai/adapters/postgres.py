@@ -8,9 +8,8 @@ import os
 import secrets
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from bonsai.errors import BonsaiError, Misconfigured, Unavailable, install_hint
 
@@ -19,7 +18,6 @@ if TYPE_CHECKING:
     from psycopg_pool import ConnectionPool
 
 T = TypeVar("T")
-Question: TypeAlias = tuple[str, Any]  # a query that changes nothing, and its values
 LEAST, MOST = 1, 20  # connections
 WAIT = 5.0  # seconds for a connection
 TRIES = 3  # of a transaction that was lost with its connection, or to another one
@@ -71,6 +69,18 @@ MIGRATIONS = [
         SELECT user_id, fact_key, coalesce(version, 1), fact_value, coalesce(confidence, 0.8),
                coalesce(updated_at, now()), turn FROM semantic_facts ON CONFLICT DO NOTHING;
     """,
+    # Code that knows nothing of `folded` may go on writing here: what it tells must be found, and not what it replaced.
+    """
+    CREATE OR REPLACE FUNCTION bonsai_unfold() RETURNS trigger LANGUAGE plpgsql AS $$
+    BEGIN
+        NEW.folded := NULL;
+        RETURN NEW;
+    END $$;
+    DROP TRIGGER IF EXISTS bonsai_unfold ON semantic_facts;
+    CREATE TRIGGER bonsai_unfold BEFORE UPDATE ON semantic_facts FOR EACH ROW
+        WHEN (NEW.fact_value <> OLD.fact_value AND NEW.folded IS NOT DISTINCT FROM OLD.folded)
+        EXECUTE FUNCTION bonsai_unfold();
+    """,
 ]
 
 
@@ -101,41 +111,6 @@ class Postgres:
     def ask(self, query: str, values: Any) -> list[Any]:
         """The rows of one query that changes nothing, or of one statement that stands by itself. Raises like `run`."""
         return self._repeated(lambda db: db.execute(query, values).fetchall())
-
-    @contextmanager
-    def ahead(self, *questions: Question) -> Iterator[list[list[Any]]]:
-        """Send questions and go on; the list holds the rows of each once the block has ended. Raises like `run`.
-
-        The server looks for the answers meanwhile, and all of them come in one trip.
-        """
-        from psycopg import Error
-
-        answers: list[list[Any]] = []
-        with ExitStack() as open_:
-            sent = self._sent(open_, questions)
-            yield answers
-            try:
-                open_.close()
-                answers += [cursor.fetchall() for cursor in sent]
-            except Error:  # a restart cut it off
-                answers.clear()
-        for query, values in questions[len(answers) :]:
-            answers.append(self.ask(query, values))
-
-    def _sent(self, open_: ExitStack, questions: Sequence[Question]) -> list[Any]:
-        """The cursors of questions that are on their way; none where that did not go well."""
-        from psycopg import Error
-        from psycopg_pool import PoolClosed, PoolTimeout
-
-        try:
-            db = open_.enter_context(self._opened().connection(timeout=WAIT))
-            self._migrate(db)
-            open_.enter_context(db.pipeline())
-            return [db.execute(query, values) for query, values in questions]
-        except (PoolTimeout, PoolClosed) as error:  # it has waited already
-            raise self._down("no connection") from error
-        except Error:
-            return []
 
     def run(self, work: Callable[["Connection[Any]"], T]) -> T:
         """Do `work` in one transaction, again where it was lost to a restart, a broken connection or a deadlock.

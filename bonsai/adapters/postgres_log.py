@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from bonsai.adapters.postgres import Postgres, Question, each, iso
+from bonsai.adapters.postgres import Postgres, each, iso
 from bonsai.conversation import unsaid
 from bonsai.conversation.armour import armour, armour_json, bare, bare_json
 from bonsai.conversation.ports import Appended
@@ -14,13 +14,16 @@ from bonsai.notes.forget import Forget
 if TYPE_CHECKING:
     from psycopg import Connection
 
-_COLUMNS = f"id::text, thread_id, role, content, user_id, intent, metadata, {iso('created_at')}, seq"
+COLUMNS = f"id::text, thread_id, role, content, user_id, intent, metadata, {iso('created_at')}, seq"
 _INSERT = """
     INSERT INTO messages (id, thread_id, role, content, user_id, intent, metadata, created_at)
     VALUES (%s, %s, %s, %s, %s, %s, %s, clock_timestamp()) ON CONFLICT (id) DO NOTHING
 """
+#: The code of the document that this goes back to wrote half a hash: what it stored is known, too.
 _EVENT = """
-    INSERT INTO events (id, user_id, ts, type, payload, payload_hash) VALUES (%s, %s, clock_timestamp(), %s, %s, %s)
+    INSERT INTO events (id, user_id, ts, type, payload, payload_hash)
+    SELECT %(id)s, %(user)s, clock_timestamp(), %(type)s, %(payload)s, %(hash)s WHERE NOT EXISTS (
+        SELECT FROM events WHERE user_id = %(user)s AND type = %(type)s AND payload_hash = left(%(hash)s, 16))
     ON CONFLICT DO NOTHING
 """
 _EVENTS = f"""
@@ -57,30 +60,22 @@ class PostgresLog:
             cursor = db.cursor()
             cursor.executemany(_INSERT, [_row(item) for item in messages])
             added = cursor.rowcount
-            query = f"SELECT {_COLUMNS} FROM messages WHERE id = ANY(%s::uuid[])"
-            held = {row[0]: _message(row) for row in db.execute(query, ([item.id for item in messages],))}
+            query = f"SELECT {COLUMNS} FROM messages WHERE id = ANY(%s::uuid[])"
+            held = {row[0]: message_of(row) for row in db.execute(query, ([item.id for item in messages],))}
             return Appended([held[item.id] for item in messages], added)
 
         return self._database.run(work)
 
     def read(self, thread: str, limit: int = 50, before: int = 0) -> list[Message]:
         """See MessageLog."""
-        return self.said(self._database.ask(*self.newest(thread, limit, before)))
-
-    def newest(self, thread: str, limit: int, before: int = 0) -> Question:
-        """What `read` asks."""
-        query = f"SELECT {_COLUMNS} FROM messages WHERE thread_id = %s AND seq < %s ORDER BY seq DESC LIMIT %s"
-        return query, (armour(thread), before or 2**62, max(limit, 0))
-
-    @staticmethod
-    def said(rows: Sequence[Any]) -> list[Message]:
-        """What the answer to that says."""
-        return [_message(row) for row in reversed(rows)]
+        query = f"SELECT {COLUMNS} FROM messages WHERE thread_id = %s AND seq < %s ORDER BY seq DESC LIMIT %s"
+        rows = self._database.ask(query, (armour(thread), before or 2**62, max(limit, 0)))
+        return [message_of(row) for row in reversed(rows)]
 
     def record(self, event: Event) -> bool:
         """See MessageLog."""
-        names = armour(event.user), armour(event.type), _json(event.payload)
-        row = (event.id, names[0], names[1], names[2], event.hash)
+        row = {"id": event.id, "user": armour(event.user), "type": armour(event.type)}
+        row |= {"payload": _json(event.payload), "hash": event.hash}
         # A repetition after a lost connection may find the event that its first attempt stored. It is stored, and
         # once; that it is then called a known one is the smaller lie.
         return self._database.run(lambda db: db.execute(_EVENT, row).rowcount == 1)
@@ -95,7 +90,7 @@ class PostgresLog:
         """See MessageLog. What the files of the server still hold of it is for its own clearing away."""
 
         def work(db: "Connection[Any]") -> int:
-            messages = map(_message, each(db, f"SELECT {_COLUMNS} FROM messages"))
+            messages = map(message_of, each(db, f"SELECT {COLUMNS} FROM messages"))
             said = [new for item in messages if (new := unsaid.message(item, what)) != item]
             pairs = [
                 (number, event, unsaid.event(event, what))
@@ -131,7 +126,8 @@ def _json(value: Any) -> str:
     return json.dumps(armour_json(value), allow_nan=False)
 
 
-def _message(row: Sequence[Any]) -> Message:
+def message_of(row: Sequence[Any]) -> Message:
+    """The message in a row of COLUMNS."""
     number, thread, role, content, user, intent, metadata, time, seq = row
     more = None if metadata is None else bare_json(metadata)
     return Message(

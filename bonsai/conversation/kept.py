@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable
+from functools import lru_cache
 from urllib.parse import quote
 
 from bonsai.conversation.armour import armour
@@ -22,6 +23,7 @@ def unpacked(texts: Iterable[str], thread: str) -> list[Message]:
     ]
 
 
+@lru_cache(1024)  # the same few names at each turn of a thread
 def spelled(key: tuple[str, ...]) -> str:
     """A name for a key that no other key has: whatever stands in its parts, the colons between them are ours."""
     return ":".join(quote(armour(part), safe="@.,+ ") for part in key)

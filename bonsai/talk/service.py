@@ -107,18 +107,15 @@ class Conversation(Recent):
         """
         need_name("thread", thread)
         out = Context(thread, user)
-        with self._stores.known(
-            thread, contexts.HISTORY, user, CONSIDERED
-        ) as known:  # what a database takes longest for
-            out.buffer, out.summary, out.follow_up = self._short_term(thread)
-            passages = self._recalled(user, query)
-        out.history, facts = known()
+        out.history, facts = self._stores.known(thread, contexts.HISTORY, user, CONSIDERED)
+        out.buffer, out.summary, out.follow_up = self._short_term(thread)
+        passages = self._recalled(user, query)
         out.facts = by_weight(facts, self._now())[: contexts.FACTS]
         if not query:
             said = (item.content for item in reversed(out.buffer or out.history) if item.role == "user")
             passages = self._recalled(user, next(said, ""))
-        told_in = {fact.source for fact in out.facts}
-        out.passages = [hit for hit in passages if hit.path not in told_in][: contexts.PASSAGES]
+        known = {fact.source for fact in out.facts}
+        out.passages = [hit for hit in passages if hit.path not in known][: contexts.PASSAGES]
         if out.follow_up is not None and not peek:  # last, since it is gone with that: nothing may fail any more
             out.follow_up = self.take_follow_up(thread)
         out.warnings = self._warnings()

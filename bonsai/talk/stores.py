@@ -2,11 +2,9 @@
 
 import os
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import partial
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 from bonsai.adapters import clock
 from bonsai.adapters.files import ensure_private
@@ -19,21 +17,17 @@ from bonsai.servers import NAMESPACE
 from bonsai.talk.tree_facts import TreeFacts
 
 if TYPE_CHECKING:
-    from bonsai.adapters.postgres import Postgres
-    from bonsai.adapters.postgres_facts import PostgresFacts
-    from bonsai.adapters.postgres_log import PostgresLog
     from bonsai.adapters.sqlite_store import SqliteStore
 
 BACKENDS = ("tree", "sqlite", "postgres")
-Answer: TypeAlias = Callable[[], tuple[list[Message], list[Fact]]]
 
 
 @dataclass(slots=True)
 class Stores:
     """The three tiers, and the workspace whose passages are recalled (None: nothing is).
 
-    `lock` is held by whoever uses the workspace; `file` is the SQLite file behind the embedded ones; `ahead` asks a
-    database and does not wait.
+    `lock` is held by whoever uses the workspace; `file` is the SQLite file behind the embedded ones; `together` asks
+    one database for both of its tiers.
     """
 
     buffer: Buffer
@@ -42,16 +36,13 @@ class Stores:
     home: Personal | None = None
     lock: "threading.RLock" = field(default_factory=threading.RLock)
     file: "SqliteStore | None" = None
-    ahead: Callable[[str, int, str, int], AbstractContextManager[Answer]] | None = None
+    together: Callable[[str, int, str, int], tuple[list[Message], list[Fact]]] | None = None
 
-    @contextmanager
-    def known(self, thread: str, messages: int, user: str, facts: int) -> Iterator[Answer]:
-        """The newest messages of a thread and facts of a user; a database looks for them while the block runs."""
-        if self.ahead is not None:
-            with self.ahead(thread, messages, user, facts) as answer:
-                yield answer
-        else:
-            yield lambda: (self.log.read(thread, messages), self.facts.newest(user, facts))
+    def known(self, thread: str, messages: int, user: str, facts: int) -> tuple[list[Message], list[Fact]]:
+        """The newest messages of a thread, oldest first, and the newest facts of a user."""
+        if self.together is not None:
+            return self.together(thread, messages, user, facts)
+        return self.log.read(thread, messages), self.facts.newest(user, facts)
 
     def another(self) -> Personal:
         """The workspace opened once more, for another thread."""
@@ -103,7 +94,7 @@ def _opened(home: Personal, redis: str, database: str, backend: str, namespace: 
     store: FactStore = TreeFacts(home, lock)
     if backend == "sqlite":
         store = SqliteFacts(file, clock.now)
-    ahead = None
+    together = None
     if database:
         from bonsai.adapters.postgres import Postgres
         from bonsai.adapters.postgres_facts import PostgresFacts
@@ -112,18 +103,9 @@ def _opened(home: Personal, redis: str, database: str, backend: str, namespace: 
         server = Postgres(database)
         log = PostgresLog(server)
         if backend == "postgres":
-            store = PostgresFacts(server)
-            ahead = partial(_ahead, server, log, store)
-    return Stores(_buffer(home, redis, namespace), log, store, home, lock, file, ahead)
-
-
-@contextmanager
-def _ahead(
-    server: "Postgres", log: "PostgresLog", store: "PostgresFacts", thread: str, messages: int, user: str, facts: int
-) -> Iterator[Answer]:
-    """`Stores.known` of one database."""
-    with server.ahead(log.newest(thread, messages), store.told_last(user, facts)) as rows:
-        yield lambda: (log.said(rows[0]), store.told(rows[1]))
+            store = told = PostgresFacts(server)
+            together = told.newest_with
+    return Stores(_buffer(home, redis, namespace), log, store, home, lock, file, together)
 
 
 def _buffer(home: Personal, redis: str, namespace: str) -> Buffer:
