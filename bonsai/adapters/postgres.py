@@ -69,8 +69,10 @@ MIGRATIONS = [
         SELECT user_id, fact_key, coalesce(version, 1), fact_value, coalesce(confidence, 0.8),
                coalesce(updated_at, now()), turn FROM semantic_facts ON CONFLICT DO NOTHING;
     """,
+    # The index of the document lacks the key, so that facts of one turn, which have one time, are sorted at each load.
     # Code that knows nothing of `folded` may go on writing here: what it tells must be found, and not what it replaced.
     """
+    CREATE INDEX IF NOT EXISTS idx_facts_newest ON semantic_facts (user_id, updated_at DESC, fact_key);
     CREATE OR REPLACE FUNCTION bonsai_unfold() RETURNS trigger LANGUAGE plpgsql AS $$
     BEGIN
         NEW.folded := NULL;

@@ -33,7 +33,8 @@ _PUT = f"""
 _KEEP = f"INSERT INTO fact_versions ({_NAMES}) VALUES (%s, %s, %s, %s, %s, %s, %s) ON CONFLICT DO NOTHING"
 #: The columns of messages, then confidence; of a fact, its own in their place.
 _BOTH = f"""
-    (SELECT {COLUMNS}, NULL::float8 FROM messages WHERE thread_id = %s ORDER BY seq DESC LIMIT %s)
+    (SELECT {COLUMNS}, NULL::float8 FROM messages
+     WHERE thread_id = %s AND seq < {2**62} ORDER BY seq DESC LIMIT %s)
     UNION ALL
     (SELECT '', user_id, fact_key, fact_value, turn, '', NULL::jsonb, {iso("updated_at")}, version, confidence
      FROM semantic_facts WHERE user_id = %s ORDER BY updated_at DESC, fact_key LIMIT %s)
