@@ -23,14 +23,23 @@ class Aside:
         self.folder, self._top = folder, top
         self.taken: list[str] = []  # where the files stood, as the person knows them
 
+    def keep(self, path: str) -> None:
+        """Copy a file that is about to be replaced: a kill in between leaves what can still be read where it is."""
+        if os.path.lexists(path):
+            shutil.copy2(path, self._place(path), follow_symlinks=False)
+
     def take(self, path: str) -> str:
         """Move a file here; returns where it is now. Raises OSError."""
+        place = self._place(path)
+        shutil.move(path, place)
+        return place
+
+    def _place(self, path: str) -> str:
         name = os.path.relpath(path, self._top)
         place = os.path.join(self.folder, name if not name.startswith("..") else os.path.basename(path))
         os.makedirs(os.path.dirname(place), mode=0o700, exist_ok=True)
         while os.path.lexists(place):
             place += "~"
-        shutil.move(path, place)
         self.taken.append(name)
         return place
 

@@ -37,8 +37,7 @@ def mend_head(git_dir: str, common_dir: str, aside: Aside) -> list[str]:
     branch = near[0] if near else _last_branch(git_dir, names, data)
     if not branch:
         return []
-    if os.path.lexists(head):
-        aside.take(head)
+    aside.keep(head)
     git_reflog.write(head, f"ref: refs/heads/{branch}\n".encode("utf-8", "surrogateescape"))
     return [f"HEAD is on refs/heads/{branch} again"]
 
@@ -132,7 +131,7 @@ class Refs:
         if readable and kept == refs and names == sorted(names) and all(item[1].decode() in there for item in peeled):
             return
         ordered = sorted(kept, key=lambda item: item[2])
-        self._aside.take(path)  # what the tags lead to is left out: git finds it out by itself
+        self._aside.keep(path)  # what the tags lead to is left out: git finds it out by itself
         git_reflog.write(path, b"".join([b"# pack-refs with: \n", *(item[0] + b"\n" for item in ordered)]))
         self.done.append("left out what is damaged of packed-refs")
         if not readable:

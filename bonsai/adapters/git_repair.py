@@ -276,7 +276,7 @@ class Repair:
         lines = git_reflog.read(path).split(b"\n")
         kept = [line for line in lines if not line.endswith(b" " + ref.encode("utf-8", "surrogateescape"))]
         if kept != lines:
-            self._aside.take(path)
+            self._aside.keep(path)
             git_reflog.write(path, b"\n".join(kept))
 
     def _ancestors(self, sha: str) -> list[str]:
@@ -345,7 +345,7 @@ class Repair:
             kept = [line for line in lines if (found := git_reflog.ENTRY.fullmatch(line)) and not self._is_gone(found)]
             if b"".join(line + b"\n" for line in kept) == data:
                 continue
-            self._aside.take(path)
+            self._aside.keep(path)
             git_reflog.write(path, b"".join(line + b"\n" for line in kept))
             self.done.append(f"left out what is damaged of {os.path.relpath(path, self._layout.git_dir)}")
 

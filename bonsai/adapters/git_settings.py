@@ -25,8 +25,7 @@ def mend(root: str, git_dir: str, common_dir: str, aside: Aside) -> tuple[list[s
     kept = _parsable(lines, path)
     if kept == lines and any(lines) and not _fault(root):
         return [], []
-    if os.path.lexists(path):
-        aside.take(path)
+    aside.keep(path)
     for _ in range(_TRIES):
         git_reflog.write(path, b"\n".join(kept))
         fault = _fault(root)

@@ -69,7 +69,8 @@ def doctor(
     if unlock:
         removed = history.remove_stale_locks(float("inf"), foreign_older_than=FOREIGN_LOCK)
         work.fixed += [f"removed {path}" for path in removed]
-    if work.check("repository", lambda: _repository(work), "git answers and a commit could be made"):
+    sound = work.check("repository", lambda: _repository(work), "git answers and a commit could be made")
+    if sound or history.state().blocked not in (None, "unusable"):  # a merge in progress hides no damage
         work.check("objects", lambda: "; ".join(history.check()[:5]), "git fsck finds nothing wrong")
     work.check("locks", lambda: _locks(work), "no lock is left behind")
     work.check("last run", lambda: _last_run(work), "no run was cut short")

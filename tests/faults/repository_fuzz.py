@@ -18,6 +18,7 @@ from bonsai.workspace import Workspace
 
 NOTE = "memory/domains/general/inbox.md"
 SHAPES = ("loose", "packs", "packed", "inside")
+MORE = (*SHAPES, "worktree", "sha256")
 #: What a seed may hurt: a name, and the files of it in the git folder.
 PLACES = {
     "loose": "objects/??/*",
@@ -36,6 +37,8 @@ PLACES = {
     "logs": "logs/**/*",
     "config": "config",
     "info": "info/*",
+    "worktrees": "worktrees/*/[!cg]*",  # not where they are: nobody else knows that
+    "shallow": "shallow",
 }
 
 
@@ -50,9 +53,12 @@ def git(root: Path, *words: str, check: bool = True) -> str:
 def build(root: Path, shape: str) -> Path:
     """A workspace with a past: several versions of notes, a branch, a tag, a stash; returns the workspace."""
     root.mkdir(parents=True)
-    git(root, "init", "-q", "-b", "main")
+    git(root, "init", "-q", "-b", "main", *(["--object-format=sha256"] if shape == "sha256" else []))
     shutil.rmtree(root / ".git/hooks", ignore_errors=True)
-    space_root = root / "inner" if shape == "inside" else root
+    space_root = workspace(root, shape)
+    if shape == "worktree":
+        git(root, "commit", "-q", "--allow-empty", "-m", "begin")
+        git(root, "worktree", "add", "-q", "-b", "memory", "linked")
     space_root.mkdir(exist_ok=True)
     if shape == "inside":
         (root / "code.py").write_text("print(1)\n")
@@ -69,9 +75,9 @@ def build(root: Path, shape: str) -> Path:
             space.commit()
         space.daily_add("a call")
         space.archive("memory/domains/business/pricing.md")
-    git(root, "tag", "-a", "-m", "one", "v1", "HEAD~3")
-    git(root, "branch", "side/line", "HEAD~2")
-    git(root, "update-ref", "refs/remotes/origin/main", "HEAD~1")
+    git(space_root, "tag", "-a", "-m", "one", "v1", "HEAD~3")
+    git(space_root, "branch", "side/line", "HEAD~2")
+    git(space_root, "update-ref", "refs/remotes/origin/main", "HEAD~1")
     if shape == "inside":
         (root / "code.py").write_text("print(2)\n")
         git(root, "stash", "-q")
@@ -90,6 +96,11 @@ def build(root: Path, shape: str) -> Path:
     elif shape == "inside":
         git(root, "commit-graph", "write", "--reachable", "--changed-paths")
     return space_root
+
+
+def workspace(top: Path, shape: str) -> Path:
+    """Where the workspace is below the folder of the repository."""
+    return {"inside": top / "inner", "worktree": top / "linked"}.get(shape, top)
 
 
 def _unpack(root: Path) -> None:
@@ -190,29 +201,31 @@ class Fuzz:
         self._built: dict[str, Path] = {}
 
     def run(self, seed: int, keep: bool = False) -> Outcome:
-        """Damage, repair, look."""
+        """Damage, repair, look. Seeds from 10,000 on also choose among rarer repositories."""
         dice = random.Random(seed)
-        shape = dice.choice(SHAPES)
+        shape = dice.choice(SHAPES if seed < 10_000 else MORE)
         if shape not in self._built:
             build(self._folder / shape, shape)
             self._built[shape] = self._folder / shape
         top = self._folder / f"seed-{seed}"
         shutil.copytree(self._built[shape], top, symlinks=True)
-        root = top / "inner" if shape == "inside" else top
+        root = workspace(top, shape)
+        if shape == "worktree":
+            git(top, "worktree", "repair", "linked")
         with Workspace.open(root) as space:
             space.status()  # a cache knows that it was copied
         (root / "memory/domains/general/new.md").write_text("# New\n\nIn no commit yet.\n")
-        refs = _refs(top)
+        refs = _refs(root)
         out = Outcome(seed, shape, hurt(top / ".git", dice))
         try:
-            self._look(out, top, root, refs)
+            self._look(out, root, refs)
         except Exception as error:
             out.wrong.append(f"{type(error).__name__}: {error}")
         if not keep:
             shutil.rmtree(top)
         return out
 
-    def _look(self, out: Outcome, top: Path, root: Path, refs: dict[str, str]) -> None:
+    def _look(self, out: Outcome, root: Path, refs: dict[str, str]) -> None:
         before = notes(root)
         with Workspace.open(root) as space:
             report = space.doctor(fix=True)
@@ -221,7 +234,7 @@ class Fuzz:
         said = " | ".join([*report.fixed, *report.lost, *failed])
         if notes(root) != before:
             out.wrong.append("a note was touched")
-        fsck = subprocess.run(["git", "fsck", "--full", "--no-dangling"], cwd=top, capture_output=True)
+        fsck = subprocess.run(["git", "fsck", "--full", "--no-dangling"], cwd=root, capture_output=True)
         words = (fsck.stdout + fsck.stderr).decode("utf-8", "replace").strip()
         if fsck.returncode and not (report.lost and failed):
             out.wrong.append(f"fsck: {words[:400]} // lost {report.lost} failed {failed} // {said}")
@@ -229,26 +242,26 @@ class Fuzz:
             out.wrong.append(f"fsck is clean, and yet {failed}")
         if any(" error" in f" {line}" for line in words.split("\n")) and not fsck.returncode:
             out.wrong.append(f"fsck complains: {words[:400]}")
-        self._keeps_refs(out, top, refs, said)
-        self._goes_on(out, top, root, said)
+        self._keeps_refs(out, root, refs, said)
+        self._goes_on(out, root, said)
         with Workspace.open(root) as space:
             again = space.doctor(fix=True)
         if [item for item in again.fixed if not item.startswith("emptied the cache")]:
             out.wrong.append(f"the second time: {again.fixed}; the first: {report.fixed}")
         if bool(again.lost) and not report.lost:
             out.wrong.append(f"lost only the second time: {again.lost}")
-        if not report.lost and not fsck.returncode:
+        if not report.lost and not fsck.returncode and out.shape != "worktree":  # the index of another is not ours
             for words_ in (("status", "--porcelain"), ("log", "--oneline", "-3"), ("gc", "-q"), ("fsck", "--full")):
-                done = subprocess.run(["git", *words_], cwd=top, capture_output=True)
+                done = subprocess.run(["git", *words_], cwd=root, capture_output=True)
                 if done.returncode:
                     out.wrong.append(f"git {' '.join(words_)}: {done.stderr.decode('utf-8', 'replace')[:300]}")
 
-    def _keeps_refs(self, out: Outcome, top: Path, refs: dict[str, str], said: str) -> None:
+    def _keeps_refs(self, out: Outcome, root: Path, refs: dict[str, str], said: str) -> None:
         """Every ref leads where it led, or what was done says its name."""
-        now = _refs(top)
+        now = _refs(root)
         for name, sha in refs.items():
             short = name.removeprefix("refs/heads/").removeprefix("refs/")
-            if name in now and (now[name] == sha or _is_after(top, sha, now[name])):
+            if name in now and (now[name] == sha or _is_after(root, sha, now[name])):
                 continue
             tag = name.startswith("refs/tags/")  # has no log
             if tag and ("of packed-refs, perhaps" in said or {f"gone {name}", "gone packed-refs"} & set(out.damage)):
@@ -260,7 +273,7 @@ class Fuzz:
             if short not in said and name not in said and not (out.lost and name == "HEAD"):
                 out.wrong.append(f"{name} was {sha[:10]}, is {now.get(name, 'gone')[:10]}: {said}")
 
-    def _goes_on(self, out: Outcome, top: Path, root: Path, said: str) -> None:
+    def _goes_on(self, out: Outcome, root: Path, said: str) -> None:
         verbs: dict[str, Callable[[Workspace], object]] = {
             "commit": lambda space: space.commit(),
             "status": lambda space: space.status(),
@@ -281,9 +294,9 @@ class Fuzz:
                 if name == "why" and out.lost:
                     continue  # the text of an old version is lost, and was said to be
                 out.wrong.append(f"{name}: {error} {error.hint} // {said}")
-        prefix = "inner/" if top != root else ""
+        prefix = "inner/" if root.name == "inner" else ""
         for path, data in files(root).items():
-            shown = subprocess.run(["git", "show", f"HEAD:{prefix}{path}"], cwd=top, capture_output=True)
+            shown = subprocess.run(["git", "show", f"HEAD:{prefix}{path}"], cwd=root, capture_output=True)
             if shown.stdout != data:
                 out.wrong.append(f"{path} is not in HEAD as it stands // {said}")
 

@@ -1,5 +1,6 @@
 """`doctor --fix` after random damage: no note touched, git sound or what is lost named, and everything goes on."""
 
+import errno
 import os
 import subprocess
 import sys
@@ -10,6 +11,8 @@ import harness
 import pytest
 from repository_fuzz import Fuzz, build, git
 
+from bonsai.adapters import git_reflog
+from bonsai.errors import IoFailed
 from bonsai.workspace import Workspace
 
 TAUGHT = (3, 5, 8, 9, 16, 26, 30, 47, 148, 206)  # seeds that once found something
@@ -88,3 +91,33 @@ def test_what_is_lost_makes_an_exit_code(root: Path) -> None:
     first, second = (subprocess.run(words, capture_output=True).returncode for _ in range(2))
     assert (first, second) == (1, 0)
     assert git(root, "fsck", "--no-dangling") == ""
+
+
+def test_a_repair_that_is_cut_short_loses_nothing(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    git(root, "remote", "add", "origin", "/srv/memory.git")
+    config = root / ".git/config"
+    damaged = config.read_bytes() + b"\0\n"
+    config.write_bytes(damaged)
+    write = git_reflog.write
+
+    def fails(path: str, data: bytes) -> None:
+        if path == str(config):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), path)
+        write(path, data)
+
+    with monkeypatch.context() as patch, pytest.raises(IoFailed):
+        patch.setattr(git_reflog, "write", fails)
+        fixed(root)
+    assert config.read_bytes() == damaged
+    fixed(root)
+    assert git(root, "remote", "get-url", "origin").strip() == "/srv/memory.git"
+
+
+def test_a_merge_in_progress_hides_no_damage(root: Path) -> None:
+    (root / ".git/MERGE_HEAD").write_text(git(root, "rev-parse", "side/line"))
+    for pack in root.glob(".git/objects/pack/*.pack"):
+        pack.chmod(0o644)
+        pack.write_bytes(pack.read_bytes()[:-5])
+    with Workspace.open(root) as space:
+        bad = {check.name for check in space.doctor().checks if not check.ok}
+    assert {"repository", "objects"} <= bad
