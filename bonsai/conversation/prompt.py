@@ -54,8 +54,8 @@ def _sections(context: Context) -> Iterator[str]:
 def _section(title: str, items: Iterable[tuple[str, str]]) -> str:
     rows = [f"## {title}"]
     for source, text in items:
-        shown = safe(text)
-        rows.append(f"[{source}]\n| " + (shown if shown.isprintable() else "\n| ".join(_ENDS.split(shown))))
+        usual = text.isascii() and text.isprintable() and "<!--" not in text  # one line, as it is
+        rows.append(f"[{source}]\n| " + (text if usual else "\n| ".join(_ENDS.split(safe(text)))))
     return "\n".join(rows)
 
 
@@ -70,8 +70,12 @@ def _passage(hit: Passage) -> tuple[str, str]:
 
 
 def _message(item: Message) -> tuple[str, str]:
-    who = f"{_flat(item.role)} {_flat(item.user)}" if item.role == "user" and item.user else _flat(item.role)
-    return f"{who} {_flat(item.time)[:19]}".rstrip(), item.content
+    return _who(item.role, item.user if item.role == "user" else "", item.time), item.content
+
+
+@lru_cache(2048)  # a context is rendered more than once, and most messages of a thread come again at its next turn
+def _who(role: str, user: str, time: str) -> str:
+    return " ".join(filter(None, [_flat(role), _flat(user), _flat(time)[:19]]))
 
 
 def safe(text: str) -> str:
@@ -90,7 +94,7 @@ def _without_comments(text: str) -> str:
     return "".join([*parts, text[at:]])
 
 
-@lru_cache(2048)  # the same few names stand at every message, and a context is rendered more than once
+@lru_cache(1024)  # the same few names stand everywhere
 def _flat(name: str) -> str:
     """A name on one line, without the brackets that end the line it stands in."""
     return " ".join(safe(name).split()).replace("[", "(").replace("]", ")")[:200]
