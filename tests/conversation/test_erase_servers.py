@@ -145,6 +145,7 @@ def test_a_server_that_is_away_makes_it_incomplete(
         assert run(["-C", str(ws), "erase", "--match", WORD, "--yes"]) == 69  # nothing here any more, and still unknown
         assert "PostgreSQL" in capfd.readouterr().err
         postgres.start()
+        monkeypatch.setattr(database, "WAIT", 30.0)  # however busy the machine is
         assert run(["-C", str(ws), "erase", "--match", WORD, "--yes", "--json"]) == 0
         with psycopg.connect(postgres.url) as db:
             assert WORD not in str(db.execute("SELECT * FROM messages").fetchall())
