@@ -1,6 +1,7 @@
 """bonsai: the memory of AI agents as markdown files under git, which people edit by hand.
 
-The public API is `Workspace` and the error classes; everything else is internal.
+The public API is `Workspace`, the classes of `bonsai.errors`, `bonsai.conversation` and
+`bonsai.anthropic_memory.BonsaiMemoryTool`; everything else is internal.
 """
 
 from typing import TYPE_CHECKING, Any

@@ -1,4 +1,4 @@
-"""The verbs of the cold tier: consolidate, cold, sync-critical, and what comes back from it."""
+"""The verbs of the cold tier: consolidate, cold, and what comes back from it."""
 
 from __future__ import annotations
 

@@ -173,9 +173,9 @@ class Gleaning(Remembering):
         return IngestReport(read, list(dict.fromkeys(new)), next((r.commit for r in reports if r.commit), None))
 
     def validate(self, file: str = "") -> ValidateReport:
-        """What a note (today's daily note) lacks: tools without a URL, actions without a command, decisions without a
+        """What a note lacks: tools without a URL, actions without a command, decisions without a next step.
 
-        next step. A relative date comes with what to write instead. Raises NotFound.
+        A relative date comes with what to write instead. `file`: "" is today's daily note. Raises NotFound.
         """
 
         from bonsai.adapters import clock

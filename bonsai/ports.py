@@ -335,9 +335,9 @@ class History(Protocol):
         """Absolute paths of lock files that a killed run of ours could have left."""
 
     def remove_stale_locks(self, since: float, *, foreign_older_than: float | None = None) -> list[str]:
-        """Remove leftovers of our killed git processes: locks younger than `since` (Unix seconds) and crash reports,
+        """Remove what our killed gits left: crash reports, and locks younger than `since` (Unix seconds).
 
-        only while no live git process works in this repository. Returns what was removed.
+        `foreign_older_than` (seconds): also older locks of others. Nothing while a live git works. Returns what went.
         """
 
     def resolve(self, rev: str) -> str:
@@ -373,9 +373,9 @@ class History(Protocol):
         """
 
     def at(self, moment: datetime) -> str:
-        """The commit that was HEAD at a time, "" before the first: the last one of the first-parent line, in the order
+        """The commit that was HEAD at a time, "" before the first.
 
-        of that line, that is not dated later. One commit with a wrong clock hides no other.
+        The last one in the order of the first-parent line that is not dated later: one wrong clock hides no other.
         """
 
     def read_many(self, wanted: Sequence[tuple[str, str]]) -> list[bytes | None]:

@@ -74,7 +74,7 @@ class GitHistory:
         return self._locks().held()
 
     def remove_stale_locks(self, since: float, *, foreign_older_than: float | None = None) -> list[str]:
-        """See History; with `foreign_older_than` (seconds) also locks of that age, whoever left them."""
+        """See History."""
         return self._locks().remove(since, foreign_older_than)
 
     # --- trees and blobs --------------------------------------------------------------------------------------------

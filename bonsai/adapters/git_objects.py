@@ -1,9 +1,8 @@
 """Every object of a repository, decompressed: read some at a time, searched, and looked for by their ids."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
-from bonsai.adapters.git_repo import Layout
 from bonsai.adapters.git_run import GitRun
 
 _CHUNK = 32 * 1024 * 1024  # bytes of objects that are held at a time
@@ -64,24 +63,6 @@ def read(run: GitRun, objects: Iterable[Known]) -> Iterator[Object]:
 def holding(run: GitRun, objects: Iterable[Known], found: Callable[[bytes], bool]) -> list[Known]:
     """Those objects in whose bytes something is found."""
     return [Known(item.oid, item.kind, len(item.data)) for item in read(run, objects) if found(item.data)]
-
-
-def erased_in(run: GitRun, layout: Layout, commit: str, oids: Collection[str], known: str = "") -> set[str]:
-    """Which of the erased objects the history of a commit still holds: taking it over would bring them back.
-
-    Args:
-        run: of the repository, which has the commit.
-        layout: of the repository.
-        commit: its id.
-        oids: ids of what was erased (blobs and commits), as `_erased.json` lists them.
-        known: a commit whose history is known to be free of them, "" for none: what it leads to is not walked again.
-    """
-    wanted = {oid for oid in oids if len(oid) == layout.digits}
-    if not wanted:
-        return set()
-    words = [commit, *([f"^{known}"] if known else [])]
-    out = ask(run, "rev-list", "--objects", "--no-object-names", "--end-of-options", *words)
-    return wanted & set(out.decode().split())
 
 
 def _batch(run: GitRun, chunk: list[Known]) -> Iterator[Object]:

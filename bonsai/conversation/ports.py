@@ -12,9 +12,9 @@ BUFFER = 12  # messages: about six turns
 
 
 class Buffer(Protocol):
-    """What was said just now, and small values that end by themselves. Raises Unavailable, and then nothing is lost
+    """What was said just now, and small values that end by themselves.
 
-    but what is recent: nothing here is the only copy of anything.
+    Nothing here is the only copy of anything. Raises Unavailable: then only what is recent is lost.
     """
 
     def push(self, thread: str, messages: Sequence[Message], ttl: int) -> None:

@@ -18,9 +18,10 @@ LEAD = 80  # characters of a pointer's words
 def relocate(
     draft: Draft, tree: Tree, settings: Settings, today: date, written: Mapping[int, date]
 ) -> tuple[Plan, RelocateReport]:
-    """Plan to bring the boot file within its budget. What is needed least goes first: feedback has a file of its own,
+    """Plan to bring the boot file within its budget; what is needed least goes first.
 
-    then reference, other sections, projects; within one, what was not changed for longest. Who the person is stays.
+    Feedback has a file of its own; then come reference, other sections, projects; within one, what was not changed for
+    longest. Who the person is stays.
 
     Args:
         written: the day on which each line (1-based) of the boot file was written, where git knows.
