@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from bonsai.notes import secrets
 from bonsai.notes.candidate import About, Fields, Piece
-from bonsai.notes.layout import MAX_PARSED, name_of, tree_of
+from bonsai.notes.layout import MAX_PARSED, Kind, kind_of, name_of, tree_of
 from bonsai.notes.note import Note, parse
 from bonsai.notes.passage import Passage, in_note
 from bonsai.notes.printed import clean, without_escapes
@@ -34,7 +34,7 @@ def document(path: str, data: bytes) -> Document:
     """Take a note apart. Only the first MAX_PARSED bytes are looked at."""
     data = shown(data)
     note = parse(data)
-    said = [passage for passage in in_note(path, note) if passage.text.strip(_MARKS)]  # not a lone `<!--` or `---`
+    said = [passage for passage in in_note(path, note) if _says_something(path, passage.text)]
     heads: dict[tuple[str, ...], list[str]] = {(): []}
     found = [_piece(passage, heads) for passage in said or [_frontmatter(note)]]
     heading = found[0].trail[0] if found[0].trail else ""
@@ -50,6 +50,20 @@ def document(path: str, data: bytes) -> Document:
     )
     texts = (f"{about.title} {about.description}", about.tags, place(path))
     return Document(about, Fields(*map(index_terms, texts)), found)
+
+
+def _says_something(path: str, text: str) -> bool:
+    """Not a lone mark (`<!--`, `---`), nor a section of a boot file that holds nothing yet but its template."""
+    if not text.strip(_MARKS):
+        return False
+    visible, _, rest = text.partition("<!--")
+    if not rest or kind_of(path) is not Kind.BOOT:
+        return True
+    while rest:
+        more, _, rest = rest.partition("-->")[2].partition("<!--")
+        visible += more
+    rows = [row for row in visible.split("\n") if row.strip()]
+    return not rows or not all(row.lstrip().startswith("#") for row in rows)  # a comment alone is somebody's note
 
 
 def place(path: str) -> str:

@@ -145,6 +145,16 @@ def test_a_lone_mark_is_no_hit(garden: Sandbox) -> None:
     assert not {"<!--", "-->", "---", "***"}.intersection(shown)
 
 
+def test_a_section_of_the_boot_file_that_is_still_empty_is_no_hit(garden: Sandbox) -> None:
+    told = "<!-- Who you work for: narwhals -->"
+    garden.write("MEMORY.md", f"# Memory\n\n## User\n\n{told}\n\n## Project\n\n{told}\n\nAnn.\n\n{told}\n")
+    garden.write("memory/topics/hidden.md", "# Hidden\n\n<!-- todo: ask the narwhals -->\n")
+    found = [hit.text for hit in garden.ws.recall("narwhals").hits]
+    assert not [text for text in found if text.startswith("## User")]
+    assert [text for text in found if "Ann." in text]
+    assert [text for text in found if "todo" in text]
+
+
 def test_without_git_and_during_a_merge(garden: Sandbox, tmp_path) -> None:
     garden.write(".git/MERGE_HEAD", garden.head() + "\n")
     assert garden.ws.recall("dinner").hits
