@@ -3,7 +3,7 @@
 import os
 import secrets
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
@@ -31,6 +31,7 @@ class Index:
     def __init__(self, run: GitRun) -> None:
         self._run = run
         self._merged: _Key | None = None  # the index as it was when nothing in it was unmerged
+        self._present: _Key | None = None  # the index as it was when nothing of it was left out of the work tree
         self._known: _Key | None = None  # the index as it was when `_staged` was true of it
         self._staged: dict[str, str] = {}  # full path → what is staged there and is not in HEAD
         self._prepared: _Prepared | None = None
@@ -44,6 +45,18 @@ class Index:
         if not out:
             self._merged = key
         return out.split(b"\0")[0].partition(b"\t")[2].decode("utf-8", "replace")
+
+    def left_out(self, git_dir: str, top: str, pathspecs: Sequence[str]) -> str:
+        """The first path that a sparse checkout leaves out of the work tree, "" without one. Raises IoFailed."""
+        key = _key(git_dir)
+        if key in (None, self._present) or not os.path.lexists(os.path.join(git_dir, "info", "sparse-checkout")):
+            return ""
+        out = self._run.ok("ls-files", "-t", "-z", "--full-name", "--", *pathspecs, literal=False)
+        for entry in out.split(b"\0"):
+            if entry.startswith(b"S ") and not os.path.lexists(os.path.join(os.fsencode(top), entry[2:])):
+                return entry[2:].decode("utf-8", "replace")
+        self._present = key
+        return ""
 
     def prepare(self, git_dir: str, blobs: Mapping[str, Blob | None], digits: int) -> None:
         """Begin what `refresh` of these entries will need, beside a commit that is being made.

@@ -164,6 +164,10 @@ class Repository:
         unmerged = self._index.unmerged(layout.git_dir)
         if unmerged:
             return "unmerged", f"{unmerged} has an unresolved conflict: resolve it and run `git add`"
+        left_out = self._index.left_out(layout.git_dir, layout.top, layout.pathspecs)
+        if left_out:  # else it would be taken for deleted
+            way = f"run `git sparse-checkout add {layout.prefix}{MEMORY}`"
+            return "unusable", f"a sparse checkout leaves out {left_out}: {way}"
         return "", ""
 
     def _branch(self, layout: Layout) -> str:
@@ -198,6 +202,14 @@ class Repository:
         if result.code:
             return self._unusable(result, mark)
         lines = result.out.split(b"\n")
+        if lines[0].startswith(b"--"):  # it hands back what it does not know
+            return RepoState(True, "unusable", "this git is too old: install git 2.31 or newer", False)
+        if os.path.lexists(os.path.join(self.root, MEMORY, ".git")):
+            # Its owner keeps the notes apart from this repository, which others may read: they do not belong in it.
+            words = f"{MEMORY}/ has a repository of its own, perhaps a submodule"
+            return RepoState(
+                True, "unusable", f"{words}: to keep the notes in this one, move {MEMORY}/.git away", False
+            )
         if lines[1] == b"true":
             return RepoState(True, "bare", f"{self.root} is in a bare repository, which has no files", False)
         if lines[2] != b"true" or len(lines) != 7:

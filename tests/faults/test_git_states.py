@@ -100,6 +100,16 @@ def _unlock(name: str) -> Callable[[Path], object]:
     return lambda root: (root / ".git" / name).unlink()
 
 
+def _make_sparse(root: Path) -> None:
+    git(root, "status")  # git leaves out only what its index has seen
+    git(root, "sparse-checkout", "set", "--no-cone", "/*", f"!/{NOTE}")
+    assert not (root / NOTE).exists(), "nothing is left out"
+
+
+def _nest(root: Path) -> None:
+    git(root / "memory", "init", "-q")
+
+
 STATES = [
     State("merge", _does("merge", "-q", "side"), _does("merge", "--abort")),
     State("merge", _does("merge", "-q", "--no-ff", "--no-commit", "-s", "ours", "side"), _does("merge", "--abort")),
@@ -118,6 +128,8 @@ STATES = [
         lambda root: (root / ".git/HEAD").write_text("garbage\n"),
         lambda root: (root / ".git/HEAD").write_text("ref: refs/heads/main\n"),
     ),
+    State("unusable", _make_sparse, _does("sparse-checkout", "disable")),  # what is left out is not deleted
+    State("unusable", _nest, lambda root: shutil.rmtree(root / "memory/.git")),
 ]
 
 
@@ -383,3 +395,22 @@ def test_a_repository_above_that_nobody_may_look_into_is_no_traceback(
     monkeypatch.setattr(git_repo.os, "listdir", denied)
     state = GitHistory(str(tmp_path / "ws")).state()
     assert (state.exists, state.blocked) == (True, "unusable")
+
+
+def test_a_git_that_is_too_old_is_named(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before 2.31 `rev-parse` handed `--path-format` back, and nothing after it was where it is looked for."""
+    real = shutil.which("git")
+    shim = tmp_path / "git"
+    shim.write_text(f"""#!/bin/sh
+for word; do
+    shift
+    if [ "$word" = --path-format=absolute ]; then echo "$word"; else set -- "$@" "$word"; fi
+done
+exec {real} "$@"
+""")
+    shim.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    with Workspace.open(root) as workspace:
+        assert workspace.status().blocked == "unusable"
+        with pytest.raises(Busy, match=r"install git 2\.31 or newer"):
+            workspace.commit()
