@@ -79,8 +79,9 @@ class MemoryBuffer:
             if not count:
                 for thread, seq in said:
                     del self._threads[thread][1][seq]
-                for key in kept:
-                    del self._values[key]
+                self._values = {
+                    key: held for key, held in self._values.items() if key not in kept and key[0] != "cache"
+                }
             return len(said) + len(kept)
 
     def close(self) -> None:

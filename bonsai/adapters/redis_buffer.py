@@ -91,10 +91,13 @@ class RedisBuffer:
         """See Buffer."""
         found = 0
         ours = _GLOB.sub(r"\\\g<0>", self._namespace) + ":*"
+        computed = self._name(("cache", "")).encode()
         with self._asked():
             for name in self._redis.scan_iter(match=ours, count=1000):
                 held = self._held(name, what)
                 found += len(held)
+                if name.startswith(computed):
+                    held = [name]
                 if count or not held:
                     continue
                 if held == [name]:

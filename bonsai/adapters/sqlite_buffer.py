@@ -97,6 +97,7 @@ class SqliteBuffer:
             if not count:
                 db.executemany("DELETE FROM recent WHERE thread = ? AND seq = ?", said)
                 db.executemany("DELETE FROM held WHERE name = ?", held)
+                db.execute("DELETE FROM held WHERE name GLOB 'cache:*'")
         return len(said) + len(held)
 
     def close(self) -> None:

@@ -42,7 +42,10 @@ class Buffer(Protocol):
         """Forget values."""
 
     def erase(self, what: Forget, *, count: bool = False) -> int:
-        """Drop what holds something that is to be forgotten; how many rows held it. `count`: only count them."""
+        """Drop what holds something that is to be forgotten; how many rows held it. `count`: only count them.
+
+        Every computation goes too: what was made from it may say it in other words, and is made anew when it is wanted.
+        """
 
     def close(self) -> None:
         """Release connections."""
