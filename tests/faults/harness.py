@@ -7,8 +7,10 @@ in half. Git processes run in sessions of their own, so a kill of ours leaves th
 
 import errno
 import fcntl
+import importlib
 import json
 import os
+import pkgutil
 import re
 import select
 import shutil
@@ -21,7 +23,7 @@ import tempfile
 import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -29,6 +31,7 @@ from typing import Any
 
 import pytest
 
+from bonsai import adapters, facts, notes, passes
 from bonsai.adapters import displaced
 from bonsai.errors import BonsaiError
 from bonsai.workspace import Workspace
@@ -270,6 +273,10 @@ def _child(
 @cache
 def _warm() -> None:
     """Import what bonsai imports when it needs it, so that no step of a child is one of the import system."""
+    for room in (adapters, passes, notes, facts):
+        for module in pkgutil.iter_modules(room.__path__):
+            with suppress(ImportError):  # the door to an extra
+                importlib.import_module(f"{room.__name__}.{module.name}")
     with scratch() as root:
         (root / "MEMORY.md").write_text("---\na: 1\n---\n# One\n\n## Two\n\ntext\n")
         Workspace.init(root)
