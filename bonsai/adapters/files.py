@@ -251,8 +251,12 @@ def ensure_private(root: str) -> str:
     """
     path = os.path.join(root, ".bonsai")
     with told(".bonsai"):
-        with suppress(FileExistsError):
+        try:
             os.mkdir(path, 0o700)
+        except FileExistsError:
+            if not stat.S_ISDIR(os.lstat(path).st_mode) and not os.path.islink(path):
+                hint = "Move it away: bonsai keeps its own state there."
+                raise Refused("is no folder", path=".bonsai", hint=hint) from None
         fd = _enter(None, os.fsencode(path), ".bonsai")
         try:
             info = os.fstat(fd)

@@ -212,6 +212,8 @@ class Repository:
             )
         if lines[1] == b"true":
             return RepoState(True, "bare", f"{self.root} is in a bare repository, which has no files", False)
+        if "\n" in os.path.realpath(self.root):  # git says paths line by line
+            return RepoState(True, "unusable", f"{self.root!r} has a line break in its name: rename the folder", False)
         if lines[2] != b"true" or len(lines) != 7:
             return RepoState(True, "unusable", f"{self.root} is not in the work tree of its repository", False)
         git_dir, common_dir = os.fsdecode(lines[3]), os.fsdecode(lines[4])

@@ -1,6 +1,7 @@
 """`init` makes a workspace or adopts a folder, and changes nothing of what it finds but for the block in MEMORY.md."""
 
 import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -130,3 +131,18 @@ def test_the_root_of_the_file_system_is_no_workspace() -> None:
     with pytest.raises(Refused, match="root of the file system"):
         Workspace.init("/tmp/..")
     assert sorted(os.listdir("/")) == before
+
+
+def test_a_file_where_our_own_state_belongs(box: Sandbox) -> None:
+    box.close()
+    shutil.rmtree(box.root / ".bonsai")
+    box.write(".bonsai", "mine\n")
+    with pytest.raises(Refused, match="is no folder") as caught:
+        box.ws.commit()
+    assert caught.value.hint.startswith("Move it away")
+    assert box.read(".bonsai") == b"mine\n"
+
+
+def test_a_folder_with_a_line_break_in_its_name(tmp_path: Path) -> None:
+    with pytest.raises(Busy, match="line break"):
+        Workspace.init(tmp_path / "a\nb")
