@@ -9,6 +9,7 @@ import secrets
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from bonsai.errors import BonsaiError, Misconfigured, Unavailable, install_hint
@@ -143,7 +144,8 @@ class Postgres:
                     raise self._down(type(error).__name__) from error
                 time.sleep(0.1)
                 # A restart cuts off every connection of the pool: else each try would be given another dead one.
-                self._opened().check()
+                with suppress(Error):
+                    self._opened().check()
             except Error as error:
                 raise self._failed(error) from error
         raise AssertionError("unreachable")
