@@ -145,6 +145,13 @@ class Place:
             raise Refused("leaves the workspace", path=name, hint="Name a file inside the workspace.")
         return next((path for path in candidates if self._store.exists(path)), None) or self._spelled(candidates)
 
+    def locate_file(self, name: str, cwd: str | None = None) -> str:
+        """Like `locate`, for verbs that take no folder. Raises NotFound for one."""
+        path = self.locate(name, cwd)
+        if os.path.isdir(os.path.join(self.root, os.fsdecode(path.encode("utf-8", "surrogateescape")))):
+            raise NotFound("is a folder", path=path, hint="Name a file in it.")
+        return path
+
     def _spelled(self, candidates: list[str]) -> str:
         """The spelling on disk of a file or folder that is typed in another Unicode form, else the likeliest name."""
         import unicodedata

@@ -155,7 +155,7 @@ class Story(Place):
         found = None
         for aim in why.targets(target):
             try:
-                found = aim._replace(path=self.locate(aim.path, cwd))
+                found = aim._replace(path=self.locate_file(aim.path, cwd))
                 if self._store.exists(found.path):
                     return found
             except BonsaiError:

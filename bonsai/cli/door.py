@@ -166,9 +166,15 @@ def verb(name: str, examples: str) -> Callable[[Callable[..., Any]], Verb]:
 
 
 def located(workspace: "Workspace", files: Sequence[str]) -> list[str]:
-    """FILE arguments as workspace-relative paths. Raises NotFound, Refused."""
+    """FILE arguments, which may be folders, as workspace-relative paths. Raises NotFound, Refused."""
     here = current_folder()
     return [workspace.locate(file, here) for file in files]
+
+
+def located_files(workspace: "Workspace", files: Sequence[str]) -> list[str]:
+    """The same for verbs that take no folder."""
+    here = current_folder()
+    return [workspace.locate_file(file, here) for file in files]
 
 
 door = click.make_pass_decorator(Door, ensure=True)

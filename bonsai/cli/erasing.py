@@ -6,7 +6,7 @@ import click
 
 from bonsai.cli import screen
 from bonsai.cli.completion import note_paths
-from bonsai.cli.door import Door, door, located, verb
+from bonsai.cli.door import Door, door, located_files, verb
 from bonsai.errors import Unavailable
 
 
@@ -35,7 +35,7 @@ def erase(door: Door, path: str | None, match: str, reason: str, dry_run: bool, 
 
     text = sys.stdin.buffer.read().decode("utf-8", "surrogateescape").strip("\r\n") if match == "-" else match
     with door.workspace() as workspace:
-        name = located(workspace, [path])[0] if path else ""
+        name = located_files(workspace, [path])[0] if path else ""
         ask = door.may_ask(yes or dry_run) and match != "-"
         if ask:
             plan = workspace.erase(name, match=text, dry_run=True)

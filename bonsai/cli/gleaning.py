@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from bonsai.cli import screen
-from bonsai.cli.door import Door, door, located, native, verb
+from bonsai.cli.door import Door, door, located, located_files, native, verb
 from bonsai.cli.shared_options import answer, connected, is_original, text_of, tier_options
 from bonsai.errors import NotFound
 
@@ -136,7 +136,7 @@ def extract_metadata(door: Door, name: str | None, file: str | None) -> int:
     if not wanted:
         raise click.UsageError("Give the FILE.")
     with connected(door) as workspace:
-        report = workspace.extract_metadata(located(workspace, [wanted])[0])
+        report = workspace.extract_metadata(located_files(workspace, [wanted])[0])
     return answer(door, report, render_gleaning.extracted(report), report)
 
 

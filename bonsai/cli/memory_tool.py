@@ -6,7 +6,7 @@ import sys
 import click
 
 from bonsai.cli.completion import note_paths
-from bonsai.cli.door import Door, door, located, verb
+from bonsai.cli.door import Door, door, located_files, verb
 from bonsai.errors import Usage
 
 
@@ -54,5 +54,5 @@ def promote(door: Door, path: str) -> int:
     from bonsai.cli import render_doors
 
     with door.workspace() as workspace:
-        report = workspace.promote(located(workspace, [path])[0])
+        report = workspace.promote(located_files(workspace, [path])[0])
     return door.answer(report, render_doors.promote(report))

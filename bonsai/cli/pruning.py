@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from bonsai.cli.completion import note_paths
-from bonsai.cli.door import Door, Verb, VerbGroup, door, located, native, verb
+from bonsai.cli.door import Door, Verb, VerbGroup, door, located_files, native, verb
 from bonsai.cli.tree import style_option
 from bonsai.errors import BadData, NotFound
 
@@ -98,7 +98,7 @@ def archive(door: Door, files: tuple[str, ...], reason: str) -> int:
     from bonsai.cli import render
 
     with door.workspace() as workspace:
-        report = workspace.archive(*located(workspace, files), reason=reason)
+        report = workspace.archive(*located_files(workspace, files), reason=reason)
     return door.answer(report, render.archive(report))
 
 

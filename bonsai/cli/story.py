@@ -4,7 +4,7 @@ import click
 
 from bonsai.cli import screen
 from bonsai.cli.completion import note_paths
-from bonsai.cli.door import Door, current_folder, door, located, verb
+from bonsai.cli.door import Door, current_folder, door, located, located_files, verb
 
 SCREENFUL = 20  # commits that `log` lists for a person who names no number
 WHEN = "DATE"
@@ -94,7 +94,7 @@ def why(door: Door, target: tuple[str, ...], *, text: bool, limit: int) -> int:
 def show(door: Door, path: str, at: str) -> int:
     """Print a file as it stands or as it was, byte for byte; one that is gone as it was last."""
     with door.workspace() as workspace:
-        report = workspace.show(*located(workspace, [path]), at=at)
+        report = workspace.show(*located_files(workspace, [path]), at=at)
     if door.json:
         return door.answer(report, [])
     screen.write_text(report.text)

@@ -7,7 +7,7 @@ import click
 
 from bonsai.cli import screen
 from bonsai.cli.completion import domains, note_paths
-from bonsai.cli.door import Door, door, located, native, verb
+from bonsai.cli.door import Door, door, located_files, native, verb
 from bonsai.notes.layout import Tree
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ def _move(door: Door, file: str, domain: str, style: str) -> int:
     from bonsai.cli import render, render_original
 
     with door.workspace() as workspace:
-        [note] = located(workspace, [file])
+        [note] = located_files(workspace, [file])
         report = workspace.move(note, domain)
         lines = list(render.move(report))
         if style == "original":  # the script ran the reindex script at the end, and printed its line

@@ -1,5 +1,6 @@
 """Notes that change their name: moved with their links, put away as archives, brought back."""
 
+import shlex
 from collections.abc import Iterable
 
 from bonsai.errors import CannotCreate, NotFound, Usage
@@ -92,7 +93,7 @@ def put_away(draft: Draft, file: str, reason: str, now_iso: str) -> str:
     """Draft the archiving of one note; returns its new path."""
     data = need_note(draft, file)
     if layout.is_archived(file):
-        raise Usage("is archived already", path=file, hint=f"`bonsai restore {file}` brings it back.")
+        raise Usage("is archived already", path=file, hint=f"`bonsai restore {shlex.quote(file)}` brings it back.")
     new = _free_name(draft, file)
     if len(layout.name_of(new).encode("utf-8", "surrogateescape")) > MAX_NAME:
         raise CannotCreate("the name would be too long with __DELETE", path=file, hint="Rename it to a shorter name.")

@@ -1,5 +1,6 @@
 """Restore: bring back an archive, a purged note, or a file as it was at a revision or on a day."""
 
+import shlex
 from collections.abc import Callable
 
 from bonsai.errors import CannotCreate, NotFound, Usage
@@ -83,7 +84,8 @@ def _latest(draft: Draft, history: History, path: str) -> str:
         draft.rename(archived, live, rename.without_archive_keys(data))
         return live
     if draft.get(live) is not None:
-        raise Usage("stands there already", path=live, hint=f"`bonsai restore {live}@REV` gives an older version.")
+        older = shlex.quote(f"{live}@REV")
+        raise Usage("stands there already", path=live, hint=f"`bonsai restore {older}` gives an older version.")
     if not draft.free(live):
         raise CannotCreate("the name is taken", path=live, hint="Rename what stands there, then restore.")
     draft.create(live, *_from_history(history, live, archived))

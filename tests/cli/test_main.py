@@ -58,6 +58,9 @@ class Workspace:
     def locate(self, name: str, cwd: str | None = None) -> str:
         return f"located/{name}"
 
+    def locate_file(self, name: str, cwd: str | None = None) -> str:
+        return self.locate(name, cwd)
+
     def now(self) -> datetime:
         return datetime(2026, 3, 15, 8, 15, tzinfo=UTC)
 

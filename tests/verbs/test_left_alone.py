@@ -2,6 +2,7 @@
 
 import pytest
 
+from bonsai.cli.main import run
 from verbs.sandbox import GENERAL, Sandbox
 
 OTHERS = ("MEMORY_OLD.md", "memory/.obsidian/app.json", "memory/daily/.gitkeep", "memory/old.bak", "memory/_meta.json")
@@ -78,3 +79,19 @@ def test_an_index_that_a_person_wrote_is_not_overwritten(bare: Sandbox, place: s
     (bare.root / place / "_index.md").rename(bare.root / place / "about.md")
     bare.ws.reindex()
     assert bare.has(f"{place}/_index.md")
+
+
+@pytest.mark.parametrize("verb", ["archive", "show", "why", "erase", "move"])
+def test_a_folder_where_a_file_is_meant_is_named_as_one(garden: Sandbox, verb: str, capsys) -> None:
+    more = {"move": ["tech"], "erase": ["--yes"]}.get(verb, [])
+    before = garden.files()
+    assert run(["-C", str(garden.root), verb, GENERAL, *more]) == 66
+    assert "is a folder" in capsys.readouterr().err
+    assert garden.files() == before
+
+
+def test_a_next_step_can_be_typed_as_it_is_told(garden: Sandbox, capsys) -> None:
+    path = f"{GENERAL}/two words.md"
+    garden.write(path, "# Two\n")
+    assert run(["-C", str(garden.root), "restore", path]) == 64
+    assert f"`bonsai restore '{path}@REV'`" in capsys.readouterr().err
