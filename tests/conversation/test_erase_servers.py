@@ -128,11 +128,11 @@ def test_a_server_that_is_away_makes_it_incomplete(
     ws: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     with server(Postgres) as postgres:
-        monkeypatch.setattr(database, "WAIT", 2.0)
         monkeypatch.setenv("DATABASE_URL", postgres.url)
         told(ws)
         note(ws)
         postgres.kill()
+        monkeypatch.setattr(database, "WAIT", 1.0)
         with Workspace.open(ws) as workspace, pytest.raises(Unavailable) as found:
             workspace.erase(NOTE, yes=True)  # nobody could say later what its lines were
         assert "PostgreSQL" in str(found.value)

@@ -14,6 +14,7 @@ import pytest
 from servers import Missing, Postgres, Redis
 
 from bonsai import Workspace
+from bonsai.adapters import postgres as database
 from bonsai.adapters import redis_buffer
 from bonsai.conversation import Conversation
 from bonsai.errors import Unavailable
@@ -178,18 +179,20 @@ def test_postgres_that_restarts_under_load_leaves_nothing_half_written(ws: Path,
             assert versions == list(range(3 * len(range(0, turns, 3)), 0, -1))
 
 
-def test_a_database_that_is_away_is_a_clear_error_and_comes_back(ws: Path) -> None:
+def test_a_database_that_is_away_is_a_clear_error_and_comes_back(ws: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with (
         server(Postgres) as postgres,
         Conversation.open(ws, redis_url="", database_url=postgres.url, facts="postgres") as talk,
     ):
         talk.write_back("t", "ann", "hello", "hi", turn="1")
         postgres.kill()
+        monkeypatch.setattr(database, "WAIT", 1.0)
         with pytest.raises(Unavailable) as found:
             talk.write_back("t", "ann", "still there?", "yes", turn="2")
         assert "does not answer" in str(found.value)
         with pytest.raises(Unavailable):
             talk.load("t", "ann", "hello")
+        monkeypatch.setattr(database, "WAIT", 30.0)  # however busy the machine is
         postgres.start()
         assert [item.content for item in talk.load("t", "ann", "hello").history] == ["hello", "hi"]
         postgres.restart()  # what the pool holds is dead, and the question is already on its way
