@@ -78,6 +78,9 @@ TABLE: dict[str, dict[str, Setting]] = {
         "summary_bytes": Setting(30, 8, 1000, "a core summary is shorter"),
         "short_chars": Setting(200, 0, 1_000_000, "turns up to this length are distilled by rules, also with an LLM"),
     },
+    "recall": {
+        "mode": Setting("auto", 0, 20, "lexical, hybrid, or auto: hybrid where the extra embed is installed"),
+    },
     "llm": {
         "fast_model": Setting("", 0, 200, "the model that is asked often: distil, tree search"),
         "rebuild_model": Setting("", 0, 200, "the model that is asked for a better shape of the tree"),

@@ -11,16 +11,17 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Literal
 
+from bonsai.embedding import Embedding
 from bonsai.errors import BadData, BonsaiError, Busy, NotFound, Unavailable, Usage
 from bonsai.notes.layout import MAX_PARSED, domain_of
 from bonsai.passes import recall
-from bonsai.story import Story
 
 if TYPE_CHECKING:
     from bonsai.adapters.memory_search import MemorySearch
     from bonsai.adapters.sqlite_search import SqliteSearch
     from bonsai.adapters.sqlite_state import SqliteState
     from bonsai.adapters.vouch import Cookies
+    from bonsai.notes.meaning import Embedder
     from bonsai.notes.ranking import Ranked
     from bonsai.passes.found import Hit, RecallReport
     from bonsai.passes.recall import Scope
@@ -28,13 +29,13 @@ if TYPE_CHECKING:
     from bonsai.passes.tree_search import Choice, Node
     from bonsai.ports import Passages, SearchIndex
 
-Mode = Literal["lexical", "tree", "llm"]
+Mode = Literal["", "lexical", "hybrid", "tree", "llm"]
 TRIES = 4  # of a recall, while the notes that it finds are saved or the index is damaged
 MOST_NAMED = 12  # domains in an error
 MORE = 5  # times as many forgotten passages are looked at as are wanted: some of them have come back
 
 
-class Finding(Story):
+class Finding(Embedding):
     """A workspace that is searched."""
 
     _searched: SqliteSearch | None = None
@@ -57,7 +58,7 @@ class Finding(Story):
         tier: str = "",
         at: str = "",
         deleted: bool = False,
-        mode: Mode = "lexical",
+        mode: Mode = "",
         llm: str = "",
     ) -> RecallReport:
         """Ranked passages of the notes and of the hand-written part of MEMORY.md, as they stand now.
@@ -73,7 +74,9 @@ class Finding(Story):
             tier: hot (boot file) or warm.
             at: a day, a time, a revision or a run: the memory as it was then.
             deleted: what was archived, purged or edited away; each hit says how to bring it back.
-            mode: lexical; tree: only branches whose names and titles answer; llm: those that a language model names.
+            mode: lexical: words count; hybrid: what passages mean, too, which needs the extra `embed`; tree: only
+                branches whose names and titles answer; llm: those that a language model names. "": what the setting
+                recall.mode says, as it comes hybrid where the extra is installed, else lexical.
             llm: the endpoint of the model, for mode llm. One that fails is a warning, and everything is searched.
 
         Raises:
@@ -87,7 +90,7 @@ class Finding(Story):
         recall.need_query(query, limit, tokens)
         if at and deleted:
             raise Usage("--at and --deleted do not go together", hint="Use one of them.")
-        if mode != "lexical" and (at or deleted):
+        if mode not in ("", "lexical") and (at or deleted):
             raise Usage(f"mode {mode} searches what stands now", hint="Leave out --mode, or --at and --deleted.")
         scope = self._scope(domain, type, tag, actor, since, until, tier)
         scope, warnings = self._navigated(query, scope, mode, llm)
@@ -98,7 +101,7 @@ class Finding(Story):
         elif at:
             ranked = self._find_at(query, limit, scope, commit)
         else:
-            ranked = self._find(query, limit, scope, cold)
+            ranked = self._find(query, limit, scope, cold, self._embedding_model(mode, warnings))
         budget = tokens or max(recall.TOKENS, recall.TOKENS * limit // recall.USUAL)
         hits = recall.hits(ranked, budget, clock.local(self.now()).date())
         if deleted:
@@ -127,7 +130,14 @@ class Finding(Story):
 
         return MemorySearch()
 
-    def _find(self, query: str, limit: int, scope: Scope, cold: MemorySearch | None = None) -> list[Ranked]:
+    def _find(
+        self,
+        query: str,
+        limit: int,
+        scope: Scope,
+        cold: MemorySearch | None = None,
+        embedder: Embedder | None = None,
+    ) -> list[Ranked]:
         """What answers, each passage as it stands on disk, and what of the cold tier does."""
 
         from bonsai.adapters.memory_search import MemorySearch
@@ -142,13 +152,13 @@ class Finding(Story):
                 assert index is not None
                 sight = search.catch_up(index, self._source(), MemorySearch, wrong)
                 _need_domain(index, scope)
-                ranked = recall.find(query, _layered(sight, cold), limit, scope)
+                ranked = recall.find(query, _layered(sight, cold), limit, scope, embedder)
                 wrong = recall.gone([item for item in ranked if _path(item) not in cold.known()], self._readable)
                 if not wrong:
                     return ranked
         everything = search.everything(self._source(), MemorySearch())  # nothing can be written here: slow, but right
         _need_domain(everything, scope)
-        return recall.find(query, _layered(everything, cold), limit, scope)
+        return recall.find(query, _layered(everything, cold), limit, scope, embedder)
 
     def _index(self) -> SqliteSearch | None:
         """The index on disk; None where there is no private folder to keep it in."""
@@ -222,9 +232,9 @@ class Finding(Story):
     def _navigated(self, query: str, scope: Scope, mode: Mode, endpoint: str) -> tuple[Scope, list[str]]:
         """The scope with only the branches that a mode chooses, and what went another way."""
 
-        if mode not in ("lexical", "tree", "llm"):
-            raise Usage(f"there is no mode {mode!r}", hint="Modes are lexical, tree and llm.")
-        if mode == "lexical":
+        if mode not in ("", "lexical", "hybrid", "tree", "llm"):
+            raise Usage(f"there is no mode {mode!r}", hint="Modes are lexical, hybrid, tree and llm.")
+        if mode not in ("tree", "llm"):
             return scope, []
         from bonsai.passes import tree_search
 

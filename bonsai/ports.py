@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from bonsai.notes.candidate import About, Candidate, Statistics
     from bonsai.notes.change import Entry, PathTime, Row, Stat
     from bonsai.notes.document import Document
+from bonsai.notes.meaning import Meanings
 
 
 class NoteStore(Protocol):
@@ -145,7 +146,7 @@ class Cache(Protocol):
         """Release the file."""
 
 
-class Passages(Protocol):
+class Passages(Meanings, Protocol):
     """The passages of a memory, to be searched. Raises Busy where that is not possible now: begin again."""
 
     def reading(self) -> AbstractContextManager[None]:
@@ -156,8 +157,7 @@ class Passages(Protocol):
     ) -> list[Candidate]:
         """Passages that hold a term in their text or headings: the best `limit` by BM25, and so many beside each.
 
-        Also some of the passages of the notes whose title, description, tags or path match best. `keep`: only notes for
-        which it is true. In no particular order.
+        Also some of the notes whose title, description, tags or path match best; all of notes for which `keep` is true.
         """
 
     def statistics(self, terms: Collection[str]) -> Statistics:

@@ -8,12 +8,14 @@ from contextlib import contextmanager
 from math import log
 from typing import TYPE_CHECKING
 
+from bonsai.adapters.vector_search import nearest
 from bonsai.errors import Busy
 from bonsai.notes.candidate import About, Candidate, Piece, Statistics
 from bonsai.notes.change import Row, Stat
 
 if TYPE_CHECKING:
     from bonsai.notes.document import Document
+from bonsai.notes.meaning import Close, Embedder, Place, close, gist
 
 NEAR = 2  # passages before and after a candidate that come with it
 NOTES, OF_NOTE = 10, 8  # notes that are looked into for their title, tags or path, and passages of each
@@ -28,6 +30,8 @@ class MemorySearch:
         self._documents: dict[str, Document] = {}
         self._known: dict[str, Row] = {}
         self._mark: str | None = None
+        self._vectors: dict[str, list[bytes]] = {}
+        self._model = ""
 
     def close(self) -> None:
         """Nothing is open."""
@@ -65,11 +69,13 @@ class MemorySearch:
         """Take in a note."""
         path = document.about.path
         self._documents[path], self._known[path] = document, Row(path, stat)
+        self._vectors.pop(path, None)
 
     def drop(self, path: str) -> None:
         """Forget a note."""
         self._documents.pop(path, None)
         self._known.pop(path, None)
+        self._vectors.pop(path, None)
 
     def finish(self, mark: str) -> None:
         """Say that the index holds all there is."""
@@ -106,6 +112,31 @@ class MemorySearch:
         wanted += [(note, at) for note in _named(notes, set(terms)) for at in _of_note(note, set(terms))]
         unique = {(note.about.path, at): (note, at) for note, at in wanted if 0 <= at < len(note.pieces)}
         return [_candidate(note, at) for note, at in unique.values()]
+
+    def learn(self, embedder: Embedder) -> None:
+        """See the port."""
+        if self._model != embedder.name:
+            self._model, self._vectors = embedder.name, {}
+        for path, note in self._documents.items():
+            if path not in self._vectors:
+                self._vectors[path] = embedder.embed([gist(piece) for piece in note.pieces])
+
+    def alike(self, vector: bytes, limit: int, keep: Callable[[About], bool] | None = None) -> list[Candidate]:
+        """See the port."""
+        kept = [note for note in self._documents.values() if keep is None or keep(note.about)]
+        rows = [
+            (note, at, row)
+            for note in kept
+            for at, row in enumerate(self._vectors.get(note.about.path, ()))
+            if any(row)
+        ]
+        near = nearest(vector, b"".join(row for *_, row in rows), limit)
+        return [_candidate(note, at) for note, at, _ in (rows[number] for number in near)]
+
+    def closeness(self, vector: bytes, places: Collection[Place]) -> dict[Place, Close]:
+        """See the port."""
+        known = {path: self._vectors.get(path, []) for path, _ in places}
+        return {(path, at): close(known[path], at, vector) for path, at in places if at < len(known[path])}
 
     def _weights(self, terms: Sequence[str]) -> dict[str, float]:
         found = self.statistics(terms)

@@ -14,16 +14,18 @@ from functools import lru_cache
 from sqlite3 import Connection
 from typing import TYPE_CHECKING
 
+from bonsai.adapters import sqlite_vectors
 from bonsai.adapters.sqlite_file import DamagedError, DerivedFile, NotNowError, number, transaction
 from bonsai.errors import Busy
 from bonsai.notes.candidate import About, Candidate, Fields, Piece, Statistics
 from bonsai.notes.change import Row, Stat
+from bonsai.notes.meaning import Close, Embedder, Place
 from bonsai.notes.query import VERSION
 
 if TYPE_CHECKING:
     from bonsai.notes.document import Document
 
-SCHEMA = 1000 * 3 + VERSION
+SCHEMA = 1000 * 4 + VERSION
 NEAR = 2  # passages before and after a candidate that come with it
 NOTES = 10  # notes that are looked into for what stands in their title, description, tags or path
 OF_NOTE = 8  # passages of each of them
@@ -39,6 +41,7 @@ _TABLES = (
     " source TEXT, title_terms TEXT, tags_terms TEXT, path_terms TEXT)",
     "CREATE TABLE passages (id INTEGER PRIMARY KEY, note INT, first INT, last INT, trail TEXT, text TEXT, terms TEXT,"
     " heading TEXT, label TEXT)",
+    "CREATE TABLE vectors (note INTEGER PRIMARY KEY, data BLOB)",  # those of its passages, one after the other
     f"CREATE VIRTUAL TABLE texts USING fts5(text, heading, {_FTS})",
     f"CREATE VIRTUAL TABLE about USING fts5(title, tags, path, {_FTS})",
     "INSERT INTO meta VALUES ('passages', 0), ('words', 0), ('notes', 0), ('last', 0)",
@@ -204,11 +207,37 @@ class SqliteSearch:
         db.execute("INSERT INTO about (about, rowid, title, tags, path) VALUES ('delete', ?, ?, ?, ?)", (note, *fields))
         db.execute("DELETE FROM passages WHERE id BETWEEN ? AND ?", span)
         db.execute("DELETE FROM notes WHERE id = ?", (note,))
+        db.execute("DELETE FROM vectors WHERE note = ?", (note,))
         self._count(db, notes=-1, passages=-count, words=-words)
 
     @staticmethod
     def _count(db: Connection, notes: int, passages: int, words: int, last: int = 0) -> None:
         db.execute(_ADD, (notes, passages, words, last))
+
+    # -- what it means -----------------------------------------------------------------------------------------
+
+    def learn(self, embedder: Embedder) -> None:
+        """See the port. Raises Busy while another process writes."""
+        with self._using() as db:
+            if self._meta(db, "model") == embedder.name and not sqlite_vectors.missing(db):
+                return
+        with self.writing(), self._using() as db:
+            if self._meta(db, "model") != embedder.name:
+                sqlite_vectors.forget(db)
+                db.execute("REPLACE INTO meta VALUES ('model', ?)", (embedder.name,))
+            sqlite_vectors.learn(db, embedder, _piece)
+
+    def alike(self, vector: bytes, limit: int, keep: Callable[[About], bool] | None = None) -> list[Candidate]:
+        """See the port."""
+        with self._using() as db:
+            found = sqlite_vectors.alike(db, vector, limit, None if keep is None else _kept(db, keep))
+            return _candidates(db, set(found), set(), 0)
+
+    def closeness(self, vector: bytes, places: Collection[Place]) -> dict[Place, Close]:
+        """See the port."""
+        with self._using() as db:
+            raw = {_raw(path): path for path, _ in places}
+            return sqlite_vectors.closeness(db, vector, raw, places)
 
     # -- asking it ---------------------------------------------------------------------------------------------
 
@@ -305,6 +334,10 @@ def _candidates(db: Connection, wanted: set[int], centres: set[int], beside: int
         after = [item[1] for step in steps if (item := pieces.get(at + step)) and item[0] == note]
         found.append(Candidate(about, fields, at - first, piece, tuple(before[::-1]), tuple(after)))
     return found
+
+
+def _piece(first: int, last: int, trail: str, text: str) -> Piece:
+    return Piece((first, last), _trail(trail), text, [], [])
 
 
 def _is_of(item: tuple[int, Piece] | None, note: int) -> bool:

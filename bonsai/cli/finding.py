@@ -40,10 +40,9 @@ DATE = "DATE"
 @click.option("--deleted", is_flag=True, help="Search what was archived, purged or edited away.")
 @click.option(
     "--mode",
-    type=click.Choice(["lexical", "tree", "llm"]),
-    default="lexical",
-    show_default=True,
-    help="Search everything, the branches whose names answer, or those that a language model names.",
+    type=click.Choice(["lexical", "hybrid", "tree", "llm"]),
+    default=None,
+    help="By words, by meaning too (the extra embed), in branches whose names answer, or that a model names.",
 )
 @click.option("--llm-endpoint", default="", metavar="URL", help="The model (or BONSAI_LLM_ENDPOINT).")
 @click.option("--llm-prompt-file", default=None, metavar="FILE", help="Write what a model would be asked, and stop.")
@@ -64,7 +63,7 @@ def recall(
     tier: str | None,
     at: str,
     deleted: bool,
-    mode: "Mode",
+    mode: "Mode | None",
     llm_endpoint: str,
     llm_prompt_file: str | None,
     explain: bool,
@@ -95,7 +94,7 @@ def recall(
             tier=tier or "",
             at=at,
             deleted=deleted,
-            mode=mode,
+            mode=mode or "",
             llm=llm_endpoint,
         )
     screen.say([f"bonsai: {warning}" for warning in report.warnings])

@@ -4,11 +4,12 @@ The score is a weighted sum of signals (`notes/signals`). docs/ranking.md says h
 what each idea was worth on conversations that the fit had not seen; `scripts/fit-ranking` fits them anew.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import exp
 from typing import NamedTuple
 
 from bonsai.notes.candidate import Candidate, Statistics
+from bonsai.notes.meaning import ALIKE, Close, Place
 from bonsai.notes.query import Query
 from bonsai.notes.signals import Line, Scene
 
@@ -55,6 +56,50 @@ WEIGHTS = {
     "note_sum": 0.134,
 }
 
+HYBRID = {  # where it is known what the passages mean
+    "own": -6.213,
+    "shared": 4.646,
+    "count": 0.233,
+    "rare": 0.211,
+    "near": -1.043,
+    "near_plain": 1.794,
+    "with_previous": -1.094,
+    "with_next": -1.908,
+    "after": 4.505,
+    "previous": -2.085,
+    "next": 0.430,
+    "wide": 1.954,
+    "family": 4.589,
+    "asks": -0.726,
+    "asked": 0.279,
+    "answers": 2.087,
+    "speaker": 1.116,
+    "cast": 3.550,
+    "length": 0.513,
+    "short": -0.193,
+    "time": 0.174,
+    "proper": 0.247,
+    "when": 0.841,
+    "name": 0.566,
+    "amount": 0.317,
+    "why": 0.664,
+    "month": 1.493,
+    "day": 2.375,
+    "about": 0.425,
+    "note": -0.646,
+    "note_shared": 1.566,
+    "of_best": 2.346,
+    "place": 0.216,
+    "of_peak": -1.150,
+    "note_sum": 0.084,
+    "like": -4.059,
+    "like_of_best": 2.412,
+    "like_after": 6.114,
+    "like_after_of_best": -1.092,
+    "like_around": 2.440,
+    "like_around_of_best": -0.142,
+}
+
 
 class Ranked(NamedTuple):
     """A passage that answers, with the reasons (`deploy in text`)."""
@@ -64,19 +109,25 @@ class Ranked(NamedTuple):
     why: list[str]
 
 
-def rank(query: Query, candidates: Sequence[Candidate], statistics: Statistics) -> list[Ranked]:
-    """The candidates that answer, best first; equal ones in the order of path and line."""
+def rank(
+    query: Query, candidates: Sequence[Candidate], statistics: Statistics, known: Mapping[Place, Close] | None = None
+) -> list[Ranked]:
+    """The candidates that answer, best first; equal ones in the order of path and line.
+
+    `known`: how near in meaning they, and the passages beside them, are to the query; None where nobody asked.
+    """
     if not candidates or not query.terms:
         return []
-    scene = Scene(query, candidates, statistics)
+    scene = Scene(query, candidates, statistics, known)
+    weights = WEIGHTS if known is None else HYBRID
     chosen, others = scene.look()
-    scored = sorted(((_score(line), line) for line in chosen), key=_order)
+    scored = sorted(((_score(line, weights), line) for line in chosen), key=_order)
     scored += [(_below(scored, others[0], line), line) for line in others]
     return _answers(scene, scored)
 
 
-def _score(line: Line) -> float:
-    return sum(weight * line.signals[name] for name, weight in WEIGHTS.items())
+def _score(line: Line, weights: Mapping[str, float]) -> float:
+    return sum(weight * line.signals[name] for name, weight in weights.items())
 
 
 def _order(scored: tuple[float, Line]) -> tuple[float, str, tuple[int, int]]:
@@ -101,7 +152,7 @@ def _answers(scene: Scene, scored: Sequence[tuple[float, Line]]) -> list[Ranked]
         note, section = _places(item)
         if section not in above:
             above[section] = _above(scene.query, item)
-        if not here and item.about.path not in scene.dialogues:
+        if not here and item.about.path not in scene.dialogues and line.alike[0] < ALIKE:
             place = section if any(reason.endswith(" in heading") for reason in above[section]) else note
             if not above[section] or place in told:
                 continue
@@ -133,6 +184,10 @@ def _above(query: Query, item: Candidate) -> list[str]:
 def _marks(scene: Scene, line: Line) -> list[str]:
     """What else speaks for a line, in words."""
     signals, found = line.signals, []
+    if line.alike[0] >= ALIKE:
+        found.append(f"alike in meaning ({line.alike[0]:.2f})")
+    elif line.alike[1] >= ALIKE:
+        found.append(f"alike in meaning with the line before ({line.alike[1]:.2f})")
     if not line.held and signals.get("near") and line.candidate.about.path in scene.dialogues:
         found.append("words of the query beside it")
     if signals.get("answers"):

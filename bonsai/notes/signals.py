@@ -11,6 +11,7 @@ from math import log, log1p, sqrt
 
 from bonsai.notes.candidate import Candidate, Piece, Statistics
 from bonsai.notes.common_words import worth
+from bonsai.notes.meaning import ALIKE, FIRST, Close, Place, likeness
 from bonsai.notes.query import Query
 from bonsai.notes.traits import asks, dated, fitting, proper, times
 
@@ -27,23 +28,31 @@ NOTHING: Held = {}
 class Line:
     """One candidate while it is looked at."""
 
-    __slots__ = ("candidate", "fields", "held", "own", "sight", "signals")
+    __slots__ = ("alike", "candidate", "fields", "held", "own", "sight", "signals")
 
     def __init__(self, candidate: Candidate, held: Held, fields: Held) -> None:
         self.candidate, self.held, self.fields = candidate, held, fields
         self.own = self.sight = 0.0
+        self.alike: tuple[float, float, float] = (0.0, 0.0, 0.0)
         self.signals: dict[str, float] = {}
 
 
 class Scene:
     """The candidates of one query, looked at together."""
 
-    def __init__(self, query: Query, candidates: Sequence[Candidate], statistics: Statistics) -> None:
+    def __init__(
+        self,
+        query: Query,
+        candidates: Sequence[Candidate],
+        statistics: Statistics,
+        known: Mapping[Place, Close] | None = None,
+    ) -> None:
         self.query = query
+        self.known = known
         self._statistics = statistics
         self._usual = statistics.words / statistics.passages if statistics.passages else USUAL
         self.dialogues = _dialogues(candidates)
-        self.cast = frozenset(term for people in self.dialogues.values() for term in people)
+        self.cast = frozenset(term for names in self.dialogues.values() for term in names)
         self.names = [term for term in query.terms if term in self.cast]
         said = [term for term in query.terms if term not in self.cast] or list(query.terms)
         plain = {term: self._rarity(term) for term in said}
@@ -69,9 +78,11 @@ class Scene:
         lines = [line for of_note in self.notes.values() for line in of_note.values()]
         for line in lines:
             line.own = sum(line.held.values())
+            if self.known is not None:
+                line.alike = likeness(self.known, (line.candidate.about.path, line.candidate.number))
         for line in lines:
             path = line.candidate.about.path
-            line.sight = self._first_sight(line) + 0.1 * heads[path] + 0.2 * wholes[path][0]
+            line.sight = self._first_sight(line) + 0.1 * heads[path] + 0.2 * wholes[path][0] + FIRST * line.alike[1]
         lines.sort(key=lambda line: (-line.sight, line.candidate.about.path, line.candidate.number))
         chosen = lines[:CLOSER_LOOK]
         for line in chosen:
@@ -81,7 +92,9 @@ class Scene:
             line.signals["about"] = min(6.0, heads[path])
             line.signals["note"], line.signals["note_shared"] = wholes[path]
         self._compare(chosen)
-        return chosen, [line for line in lines[CLOSER_LOOK:] if line.held or line.fields]
+        if self.known is not None:
+            _mean(chosen)
+        return chosen, [line for line in lines[CLOSER_LOOK:] if line.held or line.fields or line.alike[0] >= ALIKE]
 
     # -- words -------------------------------------------------------------------------------------------------
 
@@ -227,6 +240,14 @@ class Scene:
             }
 
 
+def _mean(lines: Sequence[Line]) -> None:
+    """What the lines mean against what is asked, and against the one that comes nearest."""
+    for at, name in enumerate(("like", "like_after", "like_around")):
+        best = max(0.1, max((line.alike[at] for line in lines), default=0.0))
+        for line in lines:
+            line.signals |= {name: line.alike[at], f"{name}_of_best": line.alike[at] / best}
+
+
 def _best(*parts: tuple[Held, float]) -> dict[str, float]:
     """For each term the most of what the parts hold, each part taken at its share."""
     best: dict[str, float] = {}
@@ -235,6 +256,11 @@ def _best(*parts: tuple[Held, float]) -> dict[str, float]:
             if value * share > best.get(term, 0.0):
                 best[term] = value * share
     return best
+
+
+def people(candidates: Sequence[Candidate]) -> frozenset[str]:
+    """The terms of who speaks in the notes of the candidates."""
+    return frozenset(term for names in _dialogues(candidates).values() for term in names)
 
 
 def _dialogues(candidates: Sequence[Candidate]) -> dict[str, frozenset[str]]:

@@ -33,6 +33,12 @@ def label_of(text: str) -> frozenset[str]:
     return _label(found[1]) if found else frozenset()
 
 
+def without_label(text: str) -> str:
+    """A text without the name that it begins with."""
+    found = _LABEL.match(text)
+    return text[found.end() :] if found else text
+
+
 @lru_cache(16384)
 def _label(name: str) -> frozenset[str]:
     return frozenset(index_terms(name))

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date
 from typing import TYPE_CHECKING
 
-from bonsai.errors import Usage
+from bonsai.errors import Busy, Usage
 from bonsai.notes import ranking
 from bonsai.notes.layout import Kind, domain_of, kind_of
 from bonsai.notes.printed import count_tokens
@@ -15,7 +16,9 @@ from bonsai.notes.query import parse
 from bonsai.passes.found import Hit
 
 if TYPE_CHECKING:
-    from bonsai.notes.candidate import About, Piece
+    from bonsai.notes.candidate import About, Candidate, Piece
+    from bonsai.notes.meaning import Close, Embedder, Place
+    from bonsai.notes.query import Query
     from bonsai.notes.ranking import Ranked
     from bonsai.ports import Passages
 
@@ -78,14 +81,35 @@ def need_query(query: str, limit: int, tokens: int) -> None:
         raise Usage(f"a budget of {tokens} tokens holds nothing", hint="Give --tokens of 1 or more.")
 
 
-def find(query: str, sight: Passages, limit: int, scope: Scope) -> list[Ranked]:
-    """The best passages, best first."""
+def find(query: str, sight: Passages, limit: int, scope: Scope, embedder: Embedder | None = None) -> list[Ranked]:
+    """The best passages, best first. `embedder`: so that what they mean counts, too."""
     wanted, keep = parse(query), scope.filter()
+    if embedder is not None:
+        with suppress(Busy):  # somebody else writes: what is not embedded yet is found by its words
+            sight.learn(embedder)
     with sight.reading():
         statistics = sight.statistics(wanted.terms)
         width = ranking.WIDTH if statistics.passages < LARGE else ranking.WIDTH // 3
         found = sight.search(wanted.search, width, ranking.BESIDE, keep)
-    return ranking.rank(wanted, found, statistics)[:limit]
+        known = None
+        if embedder is not None:
+            found, known = meant(wanted, sight, found, keep, embedder)
+    return ranking.rank(wanted, found, statistics, known)[:limit]
+
+
+def meant(
+    wanted: Query, sight: Passages, found: list[Candidate], keep: Callable[[About], bool] | None, embedder: Embedder
+) -> tuple[list[Candidate], dict[Place, Close] | None]:
+    """The candidates with those that mean what is asked, in any words; and how near all of them are to it."""
+    from bonsai.notes.meaning import NEAREST, around, gist_of_query
+    from bonsai.notes.signals import people
+
+    cast = people(found)  # who speaks is told by the label of a line: it is no part of what the line means
+    [vector] = embedder.embed([gist_of_query(word for term, word in wanted.terms.items() if term not in cast)])
+    if not any(vector):
+        return found, None
+    places = {(item.about.path, item.number): item for item in [*sight.alike(vector, NEAREST, keep), *found]}
+    return list(places.values()), sight.closeness(vector, around(places.values()))
 
 
 def gone(ranked: Sequence[Ranked], read: Callable[[str], bytes | None]) -> list[str]:

@@ -11,6 +11,7 @@ from bonsai.errors import BonsaiError, Busy, NotFound
 from bonsai.notes.candidate import About, Candidate, Fields, Statistics
 from bonsai.notes.change import Row, Stat
 from bonsai.notes.layout import MAX_PARSED, Tree, folder_of, is_searched
+from bonsai.notes.meaning import Close, Embedder, Place
 
 if TYPE_CHECKING:
     from bonsai.ports import History, NoteStore, Passages, SearchIndex, Vouching
@@ -43,6 +44,22 @@ class Layered:
         found = self.below.search(terms, limit, beside, keep)
         shown = [candidate for candidate in found if candidate.about.path not in self.hidden]
         return shown + self.above.search(terms, limit, beside, keep)
+
+    def learn(self, embedder: Embedder) -> None:
+        """See Meanings."""
+        self.above.learn(embedder)
+        self.below.learn(embedder)
+
+    def alike(self, vector: bytes, limit: int, keep: Callable[[About], bool] | None = None) -> list[Candidate]:
+        """See Meanings."""
+        found = self.below.alike(vector, limit, keep)
+        shown = [candidate for candidate in found if candidate.about.path not in self.hidden]
+        return shown + self.above.alike(vector, limit, keep)
+
+    def closeness(self, vector: bytes, places: Collection[Place]) -> dict[Place, Close]:
+        """See Meanings."""
+        below = [place for place in places if place[0] not in self.hidden]
+        return self.below.closeness(vector, below) | self.above.closeness(vector, places)
 
     def statistics(self, terms: Collection[str]) -> Statistics:
         """See Passages. What is hidden is counted twice, as an index cannot tell what one note adds to it."""
