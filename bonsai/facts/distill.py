@@ -46,12 +46,14 @@ def distill(text: str, max_bytes: int = 100) -> Distilled:
     decided = _decision(said, best)
     whole = " ".join(item.text for item in said)
     fact = wording.stated(best.text, best.speaker, decided) if best else clean(text, max_bytes)
-    kept = extract(text[:MAX_TEXT])
+    kept, named = extract(text[:MAX_TEXT]), people(text[:MAX_TEXT])
+    names = {word for name in named for word in name.casefold().split()}
+    topics = wording.topics([best.text] if best else [], whole)
     return Distilled(
         fact=_with(_cut(fact, max_bytes), kept),
         emotion=wording.emotion(whole),
-        people=people(text[:MAX_TEXT]),
-        topics=wording.topics([best.text] if best else [], whole),
+        people=named,
+        topics=[topic for topic in topics if topic.casefold() not in names],
         actions=wording.actions([item.text for item in said]),
         outcome=wording.outcome(whole, decided is not None),
     )

@@ -96,6 +96,12 @@ def test_the_example_of_the_document() -> None:
     assert len(summary(found).encode()) < 30
 
 
+def test_a_person_is_no_topic() -> None:
+    found = distill("Had a productive chat about the BSC integration with Bowen")
+    assert found.people == ["Bowen"]
+    assert "integration" in found.topics and "bowen" not in found.topics
+
+
 @pytest.mark.parametrize("word", ["Let's", "Then", "Monday", "Docker", "Berlin", "Maybe", "Install", "Thanks", "March"])
 def test_a_capital_alone_makes_no_person(word: str) -> None:
     assert people(f"User: {word} deploy it. {word} is fine.") == []
