@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from bonsai.counting import Counting
-from bonsai.errors import BonsaiError, CannotCreate, NotFound, Refused
+from bonsai.errors import BonsaiError, CannotCreate, NotFound
 from bonsai.finding import Finding
 from bonsai.notes import layout
 from bonsai.servers import cold_address
@@ -102,7 +102,7 @@ class Archiving(Counting, Finding):
             plan = draft.plan("consolidate", f"consolidate: {mode}, {len(out)} facts leave the tree", report.report)
             run.view.dirty.add(self.tree.memory)  # what is hot changes with time alone
             report.commit = run.carry_out(plan) or self._only_generated(run, mode, report.report)
-            report.hot_size_bytes = hot.size(self._boot_bytes())
+            report.hot_size_bytes = hot.size(self._boot())
             run.save()
         self._catch_up_cold(report)
         self._counted(consolidations=1, evictions=len(out))
@@ -342,13 +342,6 @@ class Archiving(Counting, Finding):
                 self._keep_unsent([])
             except BonsaiError as error:
                 report.warnings.append(consolidate.reason(error))
-
-    # -- inside ----------------------------------------------------------------------------------------
-
-    def _boot_bytes(self) -> bytes:
-        with suppress(NotFound, Refused):
-            return self._store.read(self.tree.boot)
-        return b""
 
     def close(self) -> None:
         """Release the files that are open."""

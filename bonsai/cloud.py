@@ -42,7 +42,7 @@ class Cloud(Archiving):
             nodes = branches.nodes(view, self.tree, run.times(), self._cold_counts())
             memory = f"{self.tree.memory}/"
             state = {
-                "hot_state": hot.state(self._boot_bytes()),
+                "hot_state": hot.state(self._boot()),
                 "tree_nodes": trees.as_json(nodes),
                 "timestamp": self.now().timestamp(),
                 "accesses": {path: count for path, count in self._accesses().items() if path.startswith(memory)},
@@ -54,7 +54,7 @@ class Cloud(Archiving):
         if self.is_remote and (waiting := self._unsent()):
             self._send(archive, self._rows_of(waiting))
             self._keep_unsent([])
-        return SyncedReport(synced, self.now().strftime("%Y-%m-%dT%H:%M:%SZ"), len(data.encode()))
+        return SyncedReport(synced, self.now_iso, len(data.encode()))
 
     def restore_from_cloud(self) -> FromCloudReport:
         """Rebuild on a new device what the cold tier holds: hot state, nodes of the tree, facts, and use counters.
@@ -121,7 +121,7 @@ class Cloud(Archiving):
         from bonsai.adapters.sqlite_state import SqliteState
 
         state = SqliteState(f"{self.root}/{STATE}")
-        now = self.now().strftime("%Y-%m-%dT%H:%M:%SZ")
+        now = self.now_iso
         for path, count in accesses.items():
             if isinstance(count, int):
                 for _ in range(min(count, 1000)):

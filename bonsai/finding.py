@@ -214,7 +214,7 @@ class Finding(Embedding):
 
         if paths and self._index() is not None:
             self._counters = self._counters or SqliteState(f"{self._private}/state.db")
-            self._counters.count(list(dict.fromkeys(paths)), self.now().strftime("%Y-%m-%dT%H:%M:%SZ"))
+            self._counters.count(list(dict.fromkeys(paths)), self.now_iso)
 
     # -- inside: the tree ------------------------------------------------------------------------------
 

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from bonsai.adapters.git_join import Entry, Histories
 from bonsai.adapters.git_remote import GitRemote
 from bonsai.errors import NotFound, Refused
-from bonsai.notes import layout, lifecycle
+from bonsai.notes import layout, lifecycle, moment
 from bonsai.notes.change import Plan, Row
 from bonsai.notes.layout import Kind
 from bonsai.notes.view import COMMITTED
@@ -111,7 +111,7 @@ class Encounter:
         links = {path: item for path, item in entries.items() if path not in taken}
         joining = Joining(far, run, self.theirs, forward=base == self.ours, entries=links)
         pulled = far.count(self.ours, self.theirs)
-        run.stamp = _iso(max(far.time(self.ours), far.time(self.theirs)))
+        run.stamp = moment.stamp(datetime.fromtimestamp(max(far.time(self.ours), far.time(self.theirs)), UTC))
         self._prepare(found)
         sha = run.carry_out(_worded(found, self.report.remote, pulled), joining)
         if joining.onto:  # what they had was not as we would have written it: markers, stale indexes
@@ -225,7 +225,3 @@ def _worded(found: Meeting, remote: str, commits: int) -> Plan:
     number = f"{commits} commit{'' if commits == 1 else 's'}"
     plan = found.plan
     return Plan("sync", f"sync: {number} from {layout.printable(remote)}", "\n".join(body), plan.puts, plan.drops)
-
-
-def _iso(seconds: int) -> str:
-    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -175,9 +175,22 @@ class Place:
             return config.parse(self._store.read(layout.CONFIG), base=base)
         return base
 
+    def _boot(self) -> bytes:
+        """The boot file; empty where there is none, or a symlink (a problem of its own)."""
+        with suppress(NotFound, Refused):
+            return self._store.read(self.tree.boot)
+        return b""
+
     def now(self) -> datetime:
         """The time as this workspace sees it (`BONSAI_NOW` sets it), in UTC."""
         return clock.now()
+
+    @property
+    def now_iso(self) -> str:
+        """The same as notes and indexes bear it."""
+        from bonsai.notes import moment
+
+        return moment.stamp(self.now())
 
     def close(self) -> None:
         """Release the files that are open."""

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from bonsai.commits import Commits, Join, Outside, late_paths, remember_late
 from bonsai.errors import Busy, CannotCreate, IoFailed, Misconfigured, NotFound, Refused
-from bonsai.notes import layout
+from bonsai.notes import layout, moment
 from bonsai.notes.change import PathTime, Plan, Row, Stat
 from bonsai.notes.draft import FILE, Draft
 from bonsai.notes.layout import Kind, Tree
@@ -192,7 +192,7 @@ class Run(Commits):
     @property
     def now_iso(self) -> str:
         """The time of the run as the indexes show it."""
-        return self.now.strftime("%Y-%m-%dT%H:%M:%SZ")
+        return moment.stamp(self.now)
 
     @property
     def last_reindex(self) -> str:

@@ -37,7 +37,7 @@ class Tiers(Gleaning):
 
         from bonsai.facts import hot
 
-        return hot.state(self._boot_bytes())
+        return hot.state(self._boot())
 
     def hot_update(self, key: str, value: Any) -> HotReport:
         """Set something in the hot sections of the boot file; what no longer fits there moves into notes.
@@ -122,9 +122,11 @@ class Tiers(Gleaning):
 
     def tree_ask(self, llm: str = "") -> str:
         """A proposal for a better shape of the tree, from the language model at an endpoint. Raises Unavailable."""
-        place = llm or os.environ.get("BONSAI_LLM_ENDPOINT", "")
+        from bonsai.adapters.llm import ENDPOINT
+
+        place = llm or os.environ.get(ENDPOINT, "")
         if not place:
-            hint = "Name one with --llm-endpoint, or give a proposal with --proposal FILE."
+            hint = f"Name one with --llm-endpoint or {ENDPOINT}, or give a proposal with --proposal FILE."
             raise Usage("a rebuild needs the endpoint of a language model", hint=hint)
         model = os.environ.get(REBUILD_MODEL, "") or self.settings.text("llm", "rebuild_model")
         return self._model(place, model).complete(self.tree_prompt())
@@ -176,7 +178,7 @@ class Tiers(Gleaning):
             weighed = consolidate.weigh(view, self.tree, {}, {}, run.now, rules)
             rows = [row for row in view.notes(self.tree) if row.summary]
         tokens = sum(row.summary.tokens for row in rows if row.summary)
-        boot = self._boot_bytes()
+        boot = self._boot()
         loaded = (len(boot) + shown.size_bytes) // 4
         return Metrics(
             tree_index_size_bytes=shown.size_bytes,
@@ -190,7 +192,7 @@ class Tiers(Gleaning):
             consolidation_count=self._total("consolidations"),
             last_consolidation=self._total("last_consolidation"),
             context_tokens_saved=max(0, tokens - loaded),
-            timestamp=self.now().strftime("%Y-%m-%dT%H:%M:%SZ"),
+            timestamp=self.now_iso,
         )
 
     def _count(self, paths: Sequence[str]) -> None:

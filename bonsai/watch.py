@@ -6,7 +6,6 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from datetime import datetime
 from typing import Any, Self
 
 from bonsai import schedule
@@ -85,7 +84,7 @@ class Watch:
         Raises Busy when another daemon watches this workspace.
         """
         with self._space.watching():
-            self._say(state="starting", since=_iso(self._space.now()), debounce=self.debounce)
+            self._say(state="starting", since=self._space.now_iso, debounce=self.debounce)
             try:
                 self._watcher.start()
                 self._commit()
@@ -203,7 +202,7 @@ class Watch:
         names = [path for path in paths if not path.endswith("_index.md")] or list(paths)
         more = f" and {len(names) - 3} more" if len(names) > 3 else ""
         self._log(f"commit {sha[:10]} {', '.join(names[:3])}{more}")
-        self._say(last_commit=sha, last_commit_at=_iso(self._space.now()))
+        self._say(last_commit=sha, last_commit_at=self._space.now_iso)
 
     # -- the schedule ----------------------------------------------------------------------------------
 
@@ -375,7 +374,3 @@ def watch(roots: Sequence[str], *, log: Log, agent: str = "", debounce: float | 
     if len(failed) == len(threads):
         raise failed[places[0]]
     return 0
-
-
-def _iso(moment: datetime) -> str:
-    return moment.strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -141,11 +141,6 @@ class Workspace(Tiers, Finding, Pruning, Forgetting, Checks, Devices, Caring, Ed
             report.commit = report.commit or old.commit
         return report
 
-    def _boot(self) -> bytes:
-        with suppress(NotFound, Refused):  # a symlink in its place is a problem of its own
-            return self._store.read(self.tree.boot)
-        return b""
-
     def move(self, file: str, domain: str) -> MoveReport:
         """Move a note to another domain; links to it keep working."""
 

@@ -76,9 +76,11 @@ def distill(
 def _endpoint(given: str) -> str:
     import os
 
-    found = given or os.environ.get("BONSAI_LLM_ENDPOINT", "")
+    from bonsai.adapters.llm import ENDPOINT
+
+    found = given or os.environ.get(ENDPOINT, "")
     if not found:
-        raise click.UsageError("--llm needs --llm-endpoint URL, or BONSAI_LLM_ENDPOINT.")
+        raise click.UsageError(f"--llm needs --llm-endpoint URL, or {ENDPOINT}.")
     return found
 
 

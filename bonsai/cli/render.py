@@ -83,14 +83,14 @@ def migrate(report: MigrateReport) -> Lines:
     yield f"Boot tokens: {before} → {after}"
     if report.backup:
         yield f"The original is in {report.backup}, byte for byte."
-    yield from _committed(report.commit)
+    yield from committed(report.commit)
 
 
 def move(report: MoveReport) -> Lines:
     """`move`."""
     yield f"Moved {flat(report.from_)} → {flat(report.to)}"
     yield from (f"  links corrected in {flat(path)}" for path in report.links)
-    yield from _committed(report.commit)
+    yield from committed(report.commit)
 
 
 def reindex(report: ReindexReport, check: bool) -> Lines:
@@ -108,7 +108,7 @@ def commit(report: CommitReport) -> Lines:
     """`commit`."""
     if report.commit:
         yield from (f"  {flat(path)}" for path in report.paths)
-        yield from _committed(report.commit)
+        yield from committed(report.commit)
     elif not report.held:
         yield "Nothing to commit."
     yield from (Line(f"held back: {flat(path)}", "yellow") for path in report.held)
@@ -201,19 +201,19 @@ def reflect_apply(report: ApplyReport) -> Lines:
         yield Line(f"refused: {item.decision} {flat(item.file)}: {flat(item.reason)}", "yellow")
     if not (report.applied or report.refused):
         yield "No decisions to apply."
-    yield from _committed(report.commit)
+    yield from committed(report.commit)
 
 
 def archive(report: ArchiveReport) -> Lines:
     """`archive`."""
     yield from (f"Archived: {flat(path)}" for path in report.archived)
-    yield from _committed(report.commit)
+    yield from committed(report.commit)
 
 
 def restore(report: RestoreReport) -> Lines:
     """`restore`."""
     yield from (f"Restored: {flat(path)}" for path in report.restored)
-    yield from _committed(report.commit)
+    yield from committed(report.commit)
 
 
 def purge(report: PurgeReport) -> Lines:
@@ -222,7 +222,7 @@ def purge(report: PurgeReport) -> Lines:
     yield from (f"{gone}: {flat(item.path)} ({item.age_days} days archived)" for item in report.purged)
     yield from (f"Waiting: {flat(item.path)} ({_count(item.days_left, 'day')} left)" for item in report.waiting)
     yield f"{gone} {_count(len(report.purged), 'file')}; {len(report.waiting)} in the grace period."
-    yield from _committed(report.commit)
+    yield from committed(report.commit)
 
 
 def undo(report: UndoReport) -> Lines:
@@ -242,13 +242,13 @@ def undo(report: UndoReport) -> Lines:
         yield f"Undone: {report.undone}" if report.undone else "Nothing to undo."
     yield from (f"  {flat(path)}" for path in report.restored)
     yield from (f"  {flat(path)} stays as it is: it was edited, moved or deleted later" for path in report.kept)
-    yield from _committed(report.commit)
+    yield from committed(report.commit)
 
 
 def daily_added(report: DailyReport) -> Lines:
     """`daily add`."""
     yield f"Added to {flat(report.path)}"
-    yield from _committed(report.commit)
+    yield from committed(report.commit)
 
 
 def daily_shown(report: DailyReport) -> Lines:
@@ -279,7 +279,8 @@ def _candidates(report: ReflectReport) -> Iterator[str]:
         yield f"  {flat(item.file)}  ({item.age_days}d, {item.tokens} tokens): {flat(item.reason)}"
 
 
-def _committed(sha: str | None) -> Iterator[Line]:
+def committed(sha: str | None) -> Iterator[Line]:
+    """The commit of a run, where it made one."""
     if sha:
         yield Line(f"Commit {sha[:10]}", "dim")
 

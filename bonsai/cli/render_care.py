@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from bonsai.cli.render import flat, problems
+from bonsai.cli.render import committed, flat, problems
 from bonsai.cli.screen import Line
 from bonsai.passes.cared import (
     Absolute,
@@ -21,7 +21,7 @@ def feedback_added(report: FeedbackAdded) -> Iterator[Line | str]:
     yield f"Added to {flat(report.path)}"
     yield from (f"  {line}" for line in report.text.rstrip("\n").split("\n"))
     yield from (f"  {flat(item.text)!r} was written as {item.absolute}" for item in report.dates)
-    yield from _committed(report.commit)
+    yield from committed(report.commit)
 
 
 def feedback_listed(report: FeedbackList) -> Iterator[Line | str]:
@@ -39,7 +39,7 @@ def feedback_fixed(report: FeedbackFixed) -> Iterator[Line | str]:
     yield from (f"{item.old} in line {item.line} is {item.new} now: {flat(item.rule)}" for item in report.renumbered)
     if not report.renumbered:
         yield "Every number is there once."
-    yield from _committed(report.commit)
+    yield from committed(report.commit)
 
 
 def dates_checked(report: DatesReport) -> Iterator[Line | str]:
@@ -56,7 +56,7 @@ def dates_fixed(report: DatesReport) -> Iterator[Line | str]:
     yield from map(_absolute, report.dates)
     if not report.dates:
         yield "No relative dates."
-    yield from _committed(report.commit)
+    yield from committed(report.commit)
 
 
 def facts(report: FactsReport) -> Iterator[Line | str]:
@@ -101,13 +101,8 @@ def relocated(report: RelocateReport) -> Iterator[Line | str]:
         yield Line(flat(report.left), "yellow")
     if report.dry_run and report.relocated:
         yield "Nothing was changed (--dry-run)."
-    yield from _committed(report.commit)
+    yield from committed(report.commit)
 
 
 def _absolute(item: Absolute) -> str:
     return f"{flat(item.path)}:{item.line}  {item.text} → {item.absolute}"
-
-
-def _committed(sha: str | None) -> Iterator[Line]:
-    if sha:
-        yield Line(f"Commit {sha[:10]}", "dim")

@@ -1,6 +1,6 @@
 """The words of the doors for agents: promote, connect, mcp."""
 
-from bonsai.cli.render import flat
+from bonsai.cli.render import committed, flat
 from bonsai.cli.screen import Line, Lines
 from bonsai.passes.edited import ConnectReport, PromoteReport
 
@@ -14,8 +14,7 @@ def serving(address: str, token: str) -> Lines:
 def promote(report: PromoteReport) -> Lines:
     """`promote`."""
     yield f"{flat(report.path)} is promoted (it came from: {flat(report.source)})"
-    if report.commit:
-        yield Line(f"Commit {report.commit[:10]}", "dim")
+    yield from committed(report.commit)
 
 
 def connect(report: ConnectReport) -> Lines:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
+from bonsai.cli.render import committed
 from bonsai.cli.screen import Line
 from bonsai.passes.tiered import DistillReport, ExtractReport, IngestReport, RememberReport, UrlReport, ValidateReport
 
@@ -33,8 +34,7 @@ def ingested(report: IngestReport) -> Iterator[Line | str]:
     yield from (f"  {path}" for path in report.created[:MOST])
     if len(report.created) > MOST:
         yield f"  … {len(report.created) - MOST} more"
-    if report.commit:
-        yield Line(f"Commit {report.commit[:10]}", "dim")
+    yield from committed(report.commit)
 
 
 def validated(report: ValidateReport) -> Iterator[Line | str]:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 
+from bonsai.cli.render import committed
 from bonsai.cli.screen import Line
 from bonsai.passes.tiered import (
     ColdHit,
@@ -27,7 +28,7 @@ def remembered(report: RememberReport) -> Iterator[Line | str]:
     yield f"{'Remembered' if report.new else f'Updated (version {report.version})'}: {report.path} ({report.tier})"
     yield from (f"  {item.text!r} was written as {item.absolute}" for item in report.dates)
     yield from (f"  perhaps no memory: {flag}" for flag in report.flags)
-    yield from _committed(report.commit)
+    yield from committed(report.commit)
 
 
 def heated(report: HotReport) -> Iterator[Line | str]:
@@ -35,14 +36,14 @@ def heated(report: HotReport) -> Iterator[Line | str]:
     yield f"{report.output}: {report.size_bytes:,} of {report.max_bytes:,} bytes in the hot sections"
     yield from (f"  moved to {path}" for path in report.moved[:MOST])
     yield from _more(len(report.moved))
-    yield from _committed(report.commit)
+    yield from committed(report.commit)
 
 
 def branch(report: TreeReport) -> Iterator[Line | str]:
     """`tree --add`, `tree --remove`."""
     done = "Added" if report.added else "Removed" if report.removed else "Nothing done"
     yield f"{done}: {report.path}" + (f" ({report.reason})" if report.reason else "")
-    yield from _committed(report.commit)
+    yield from committed(report.commit)
 
 
 def pruned(report: PruneReport) -> Iterator[Line | str]:
@@ -50,7 +51,7 @@ def pruned(report: PruneReport) -> Iterator[Line | str]:
     yield f"Dead nodes taken away: {len(report.pruned)}"
     yield from (f"  {path}" for path in report.pruned[:MOST])
     yield from _more(len(report.pruned))
-    yield from _committed(report.commit)
+    yield from committed(report.commit)
 
 
 def rebuilt(report: RebuildReport) -> Iterator[Line | str]:
@@ -63,7 +64,7 @@ def rebuilt(report: RebuildReport) -> Iterator[Line | str]:
         yield "Nothing is proposed."
     elif not report.applied:
         yield "Nothing was changed: --apply does it. Save a proposal with --json and give it back with --proposal."
-    yield from _committed(report.commit)
+    yield from committed(report.commit)
 
 
 def consolidated(report: ConsolidateReport) -> Iterator[Line | str]:
@@ -71,7 +72,7 @@ def consolidated(report: ConsolidateReport) -> Iterator[Line | str]:
     yield from report.report.split("\n")
     if report.cold_synced:
         yield f"Sent to the database: {report.cold_synced} that had waited"
-    yield from _committed(report.commit)
+    yield from committed(report.commit)
     if report.commit is None:
         yield "Nothing had to change."
 
@@ -90,17 +91,12 @@ def from_cloud(report: FromCloudReport) -> Iterator[Line | str]:
     yield f"Notes that stand again: {len(report.restored)}; facts that stay in the cold tier: {report.cold}"
     yield from (f"  {path}" for path in report.restored[:MOST])
     yield from _more(len(report.restored))
-    yield from _committed(report.commit)
+    yield from committed(report.commit)
 
 
 def numbers(report: Metrics) -> Iterator[Line | str]:
     """`metrics`."""
     yield from (f"{name.replace('_', ' ')}: {value}" for name, value in asdict(report).items())
-
-
-def _committed(sha: str | None) -> Iterator[Line]:
-    if sha:
-        yield Line(f"Commit {sha[:10]}", "dim")
 
 
 def _more(count: int) -> Iterator[str]:

@@ -35,7 +35,7 @@ def tokens(context: Context) -> int:
 
 
 def _sections(context: Context) -> Iterator[str]:
-    who = _flat(context.user) or "the owner of this memory"
+    who = flat(context.user) or "the owner of this memory"
     if context.facts:
         yield _section(f"What is known about {who}", map(_fact, context.facts))
     if context.passages:
@@ -60,13 +60,13 @@ def _section(title: str, items: Iterable[tuple[str, str]]) -> str:
 
 
 def _fact(fact: Fact) -> tuple[str, str]:
-    sure = f"confidence {fact.confidence:.2g}, version {fact.version}, {_flat(fact.updated)[:10]}"
-    return f"{_flat(fact.source) or 'fact'}; {sure}", f"{fact.key}: {fact.value}"
+    sure = f"confidence {fact.confidence:.2g}, version {fact.version}, {flat(fact.updated)[:10]}"
+    return f"{flat(fact.source) or 'fact'}; {sure}", f"{fact.key}: {fact.value}"
 
 
 def _passage(hit: Passage) -> tuple[str, str]:
-    said = f"; source {_flat(hit.source)}" if hit.source else ""
-    return f"{_flat(hit.path)}:{hit.lines[0]}-{hit.lines[1]}{said}", hit.text
+    said = f"; source {flat(hit.source)}" if hit.source else ""
+    return f"{flat(hit.path)}:{hit.lines[0]}-{hit.lines[1]}{said}", hit.text
 
 
 def _message(item: Message) -> tuple[str, str]:
@@ -75,7 +75,7 @@ def _message(item: Message) -> tuple[str, str]:
 
 @lru_cache(2048)  # a context is rendered more than once, and most messages of a thread come again at its next turn
 def _who(role: str, user: str, time: str) -> str:
-    return " ".join(filter(None, [_flat(role), _flat(user), _flat(time)[:19]]))
+    return " ".join(filter(None, [flat(role), flat(user), flat(time)[:19]]))
 
 
 def safe(text: str) -> str:
@@ -95,6 +95,6 @@ def _without_comments(text: str) -> str:
 
 
 @lru_cache(1024)  # the same few names stand everywhere
-def _flat(name: str) -> str:
+def flat(name: str) -> str:
     """A name on one line, without the brackets that end the line it stands in."""
     return " ".join(safe(name).split()).replace("[", "(").replace("]", ")")[:200]

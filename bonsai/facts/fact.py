@@ -10,7 +10,7 @@ from math import isnan
 from bonsai.errors import BadData, Usage
 from bonsai.facts.extract import Metadata
 from bonsai.facts.score import IMPORTANCE
-from bonsai.notes import layout, lifecycle
+from bonsai.notes import layout, lifecycle, moment
 from bonsai.notes.note import UTF16, Note, Value, parse, set_fields
 from bonsai.notes.summary import field_text, note_type
 from bonsai.notes.taxonomy import MAX_NAME, slug
@@ -164,6 +164,6 @@ def texts(value: Value) -> tuple[str, ...]:
 def when(seconds: float) -> str:
     """Unix seconds as a note writes a time; "" for what is none."""
     try:
-        return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        return moment.stamp(datetime.fromtimestamp(seconds, UTC))
     except (ValueError, OverflowError, OSError):
         return ""

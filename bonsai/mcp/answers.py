@@ -6,7 +6,7 @@ from typing import Annotated, Any, ClassVar
 from mcp.types import CallToolResult, TextContent
 from pydantic import BaseModel, ConfigDict, Field
 
-from bonsai.conversation.prompt import RULE, safe
+from bonsai.conversation.prompt import RULE, flat, safe
 
 MOST = 120_000  # bytes of each of the two forms of an answer, so that the whole stays below 256 KB
 CUT = "… cut here: ask for less at once."
@@ -247,8 +247,3 @@ def fenced(items: Iterable[tuple[str, str]]) -> str:
     for place, text in items:
         rows += ["", f"[{flat(place)}]", *(f"| {row}" for row in safe(text).splitlines())]
     return "\n".join(rows)
-
-
-def flat(name: str) -> str:
-    """A name on one line, without the brackets that end the line that it stands in."""
-    return " ".join(safe(name).split()).replace("[", "(").replace("]", ")")[:200]

@@ -7,7 +7,7 @@ from mcp.server.mcpserver import Context
 from mcp.types import CallToolResult, ToolAnnotations
 from pydantic import Field
 
-from bonsai.conversation.prompt import safe
+from bonsai.conversation.prompt import flat, safe
 from bonsai.mcp import answers
 from bonsai.mcp.memory import Memory
 
@@ -117,7 +117,7 @@ class Reading:
             lambda space: space.log(path or None, limit=limit, since=since, actor=actor, session=session),
         )
         runs = [answers.told(answers.Run, item) for item in found.commits]
-        text = "\n".join(f"{run.time} {run.run} {run.actor or 'human'} {answers.flat(run.subject)}" for run in runs)
+        text = "\n".join(f"{run.time} {run.run} {run.actor or 'human'} {flat(run.subject)}" for run in runs)
         return answers.History(runs=runs).result(text or "Nothing yet.")
 
     async def why(
@@ -137,7 +137,7 @@ class Reading:
         found = await self._memory.run(context, lambda space: space.status())
         problems = [answers.told(answers.Trouble, item) for item in found.problems]
         rows = [f"{found.status}: {found.notes} notes in {found.domains} domains, {found.uncommitted} uncommitted"]
-        rows += [f"{item.severity} {item.code} {answers.flat(item.path)}: {item.message}" for item in problems]
+        rows += [f"{item.severity} {item.code} {flat(item.path)}: {item.message}" for item in problems]
         answer: answers.Status = answers.told(answers.Status, found, problems=problems)
         return answer.result("\n".join(rows))
 
@@ -172,7 +172,7 @@ def reflection(found: Any) -> CallToolResult:
     """The answer of `reflect` and `reflect_show`."""
     asked = [answers.told(answers.Asked, item) for item in found.candidates]
     rows = [f"{item.file or item.domain} ({item.tokens} tokens, {item.age_days} days): {item.reason}" for item in asked]
-    text = "\n".join(map(answers.flat, rows)) or "Nothing waits for a decision."
+    text = "\n".join(map(flat, rows)) or "Nothing waits for a decision."
     return answers.Reflection(triggered_at=found.triggered_at, candidates=asked).result(text)
 
 

@@ -6,6 +6,7 @@ from mcp.server import MCPServer
 from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError, ToolError
 
+from bonsai.conversation.prompt import flat
 from bonsai.errors import NotFound
 from bonsai.mcp import answers
 from bonsai.mcp.memory import Memory
@@ -88,7 +89,7 @@ def _offer_prompts(server: MCPServer[Any], memory: Memory, texts: Texts) -> None
         """The notes that need a decision, and how to decide."""
         found = await memory.run(context, lambda space: space.reflect())
         rows = (f"{item.file or item.domain} (hash {item.hash}): {item.reason}" for item in found.candidates)
-        return f"{REFLECT}\n" + ("\n".join(map(answers.flat, rows)) or "Nothing waits for a decision.")
+        return f"{REFLECT}\n" + ("\n".join(map(flat, rows)) or "Nothing waits for a decision.")
 
     @server.prompt(title="Look after the memory")
     async def heartbeat(context: Asks) -> str:
@@ -103,6 +104,6 @@ def _offer_prompts(server: MCPServer[Any], memory: Memory, texts: Texts) -> None
 def _phases(found: Any) -> list[str]:
     rows = []
     for phase in found.phases:
-        due = (f"- {answers.flat(f'{item.path}: {item.what}')}" for item in phase.candidates)
+        due = (f"- {flat(f'{item.path}: {item.what}')}" for item in phase.candidates)
         rows += ["", f"## {phase.name}: {phase.ask}", *due]
     return rows

@@ -1,4 +1,4 @@
-"""Dates and times that a person types for a point in history."""
+"""Points in time: as a person types them, and as bonsai writes them."""
 
 import re
 from collections.abc import Callable
@@ -12,6 +12,11 @@ _SHAPE = re.compile(r"(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2}[0-9:.,]{0,16}(?:Z|[
 def is_date(text: str) -> bool:
     """Whether a text is written like a date or a time, so that it names no revision and no file."""
     return bool(_SHAPE.fullmatch(text))
+
+
+def stamp(when: datetime) -> str:
+    """A time in UTC as notes, indexes and logs bear it: `2026-03-15T08:15:00Z`."""
+    return when.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def parse(text: str, local: Callable[[datetime], datetime], *, end: bool) -> datetime:

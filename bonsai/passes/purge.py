@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from bonsai.errors import Refused
-from bonsai.notes import ages, layout, lifecycle
+from bonsai.notes import ages, layout, lifecycle, moment
 from bonsai.notes.change import PathTime, Plan
 from bonsai.notes.draft import Draft
 from bonsai.notes.layout import Tree
@@ -45,7 +45,7 @@ def purge(
         entries.append(
             {
                 "file": item.path,
-                "purged_at": now.strftime("%Y-%m-%dT%H:%M:%SZ"),
+                "purged_at": moment.stamp(now),
                 "age_days": item.age_days,
                 "tokens": tokens,
                 "blob": row.blob,

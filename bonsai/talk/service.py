@@ -18,7 +18,7 @@ from bonsai.conversation.ports import Appended
 from bonsai.conversation.turn import Event, Message, event, message, need_name
 from bonsai.errors import BonsaiError, Refused, Usage
 from bonsai.talk.critical import CriticalSync
-from bonsai.talk.recent import PERSON_TTL, Recent
+from bonsai.talk.recent import EMBEDDING_TTL, PERSON_TTL, Recent
 from bonsai.talk.stores import Stores, open_stores
 from bonsai.talk.tree_facts import TreeFacts
 
@@ -284,7 +284,13 @@ class Conversation(Recent):
         return self.compute(f"person_model:{user}", compute, user=user, ttl=PERSON_TTL)
 
     def compute(
-        self, name: str, compute: Callable[[], Any], *, user: str = "", keys: Sequence[str] = (), ttl: int = 86_400
+        self,
+        name: str,
+        compute: Callable[[], Any],
+        *,
+        user: str = "",
+        keys: Sequence[str] = (),
+        ttl: int = EMBEDDING_TTL,
     ) -> Any:
         """A computation, from the cache where it is there (`ttl` seconds; an embedding lasts a day).
 
