@@ -2,8 +2,7 @@
 
 Only its two files are read, the tokenizer and the table of vectors. Its own code would set up logging for the whole
 process, import an HTTP client, and weigh every word alike. Here a word weighs more the rarer it is in the language,
-which the tokenizer tells: it numbers the pieces of words from the commonest on. On conversations that was worth a
-third of what the vectors gave at all (docs/ranking.md).
+which the tokenizer tells: it numbers the pieces of words from the commonest on. docs/ranking.md says what that is worth.
 """
 
 import json
@@ -63,7 +62,8 @@ class WordVectors:
         """The mean of the pieces of a word, as long as the word is rare."""
         import numpy
 
-        pieces = self._tokenizer.encode(word, add_special_tokens=False).ids
+        plain = word.encode("utf-8", "replace").decode()  # the tokenizer takes no lone surrogate
+        pieces = self._tokenizer.encode(plain, add_special_tokens=False).ids
         if not pieces:
             return numpy.zeros(self._table.shape[1], numpy.float32)
         mean = self._table[pieces].astype(numpy.float32).mean(0)
