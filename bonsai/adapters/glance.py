@@ -6,6 +6,7 @@ most of the time then.
 
 import os
 from contextlib import suppress
+from stat import S_ISDIR
 from zlib import crc32
 
 from bonsai.notes.layout import MEMORY
@@ -29,13 +30,14 @@ def glance(root: str) -> str:
             with os.scandir(folder) as entries:
                 for entry in entries:
                     name = entry.name
-                    if entry.is_dir(follow_symlinks=False):
-                        if name[:1] != b".":
-                            folders.append(entry.path)
-                            found += crc32(entry.path)
-                    elif name[-3:] == b".md":
+                    if name[-3:] == b".md":
                         info = entry.stat(follow_symlinks=False)
-                        found += hash((crc32(name), info.st_ctime_ns, info.st_ino, info.st_size, info.st_mode))
+                        if not S_ISDIR(info.st_mode):
+                            found += hash((crc32(name), info.st_ctime_ns, info.st_ino, info.st_size, info.st_mode))
+                            continue
+                    if entry.is_dir(follow_symlinks=False) and name[:1] != b".":
+                        folders.append(entry.path)
+                        found += crc32(entry.path)
     except OSError:  # gone between the listing and the stat, or closed to us: a look tells
         return ""
     return str(found)

@@ -78,14 +78,12 @@ GLUE = frozenset(findall(r"\w+", _GLUE))
 
 
 @lru_cache(1)
-def _said() -> dict[str, float]:
-    said: dict[str, float] = {}
-    for worth, words in _BANDS.items():
-        for word in findall(r"\w+", words):
-            said.setdefault(stem(word), worth)
-    return said
+def _listed() -> list[tuple[float, str]]:
+    return [(worth, word) for worth, words in _BANDS.items() for word in findall(r"\w+", words)]
 
 
+@lru_cache(4096)
 def worth(term: str) -> float:
     """How much a term says by itself, from 1.7 for the commonest words to FULL."""
-    return _said().get(term, FULL)
+    begin = term[:2]  # an ending is all that a stem lacks: to stem every listed word takes longer than a search
+    return next((worth for worth, word in _listed() if word[:2] == begin and stem(word) == term), FULL)

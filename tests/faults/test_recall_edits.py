@@ -20,8 +20,8 @@ from watching import daemon
 from bonsai.errors import BonsaiError, Busy
 from bonsai.workspace import Workspace
 
-NOTES = 300 if harness.ALL else 60
-RECALLS = 5000 if harness.ALL else 75  # of each of two readers
+NOTES = 60
+RECALLS = 2500 if harness.ALL else 75  # of each of two readers, alone and beside a daemon
 WORD = re.compile(r"state(\d+)of(\d+)\b")
 
 
