@@ -2,7 +2,7 @@
 
 Only its two files are read, the tokenizer and the table of vectors. Its own code would set up logging for the whole
 process, import an HTTP client, and weigh every word alike. Here a word weighs more the rarer it is in the language,
-which the tokenizer tells: it numbers the pieces of words from the commonest on. docs/ranking.md says what that is worth.
+which the tokenizer tells: it numbers the pieces of words from the commonest on (docs/ranking.md says what that gives).
 """
 
 import json
