@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from bonsai.adapters.git_erase import Eraser, Move
     from bonsai.adapters.git_repo import Layout
     from bonsai.adapters.git_run import GitRun
-    from bonsai.adapters.git_survey import Survey, Surveyor
+    from bonsai.adapters.git_survey import Survey, Surveyor, Version
     from bonsai.erasing import Traces
     from bonsai.notes.forget import Forget
     from bonsai.passes.allow import AllowReport
@@ -156,28 +156,13 @@ class Forgetting(Place):
     def _survey(self, git: _Git, path: str, match: str) -> tuple[Survey, Forget, EraseReport]:
         """What there is to do. Raises NotFound, Refused."""
 
-        from bonsai.adapters.git_erase import require_plain_stash
         from bonsai.erasing import SWAP
         from bonsai.notes import forget
-        from bonsai.passes import erase
         from bonsai.passes.erased import EraseReport
 
         tips = git.surveyor.tips()
         versions = git.surveyor.versions(tips)
-        shared = 0
-        if match:
-            what = forget.of_text(match)
-        else:
-            names, older = erase.names_of(self._history, path, self._store.exists)
-            oids = {item.oid: name for item in versions if (name := git.place.managed(item.path)) in names}
-            oids |= {oid: name for name, oid in older}
-            texts = [(oids[item.oid], item.data) for item in git.surveyor.bytes_of(oids)]
-            texts += [(name, data) for name in names if (data := self._traces().read(name)) is not None]
-            if not texts:
-                raise NotFound(
-                    "there is no such file, and git never had one", path=path, hint="`bonsai log` names them."
-                )
-            what, shared = forget.of_note(names, older, texts, self._traces().rest(names))
+        what, shared = (forget.of_text(match), 0) if match else self._note_to_forget(git, versions, path)
         foreign = git.surveyor.foreign(versions, what)
         if foreign and match:
             raise Refused(
@@ -192,12 +177,7 @@ class Forgetting(Place):
             if swap.endswith(SWAP):
                 raise Refused("an editor has it open", path=swap, hint="Close the editor, then try again.")
         found.paths |= set(on_disk)
-        for name in found.paths:
-            if match and layout.kind_of(what.name(name)) is not layout.kind_of(name):
-                hint = "Name less of it, without the ending or the folder, or erase the file."
-                raise Refused("holds it in its name, and would be no such file without it", path=name, hint=hint)
-        git.surveyor.require_free(found, git.eraser.staged)
-        require_plain_stash(git.place, found)
+        self._need_free(git, found, what)
         report = EraseReport(
             sorted(map(what.name, found.paths) if match else found.paths),
             len(found.affected),
@@ -209,6 +189,35 @@ class Forgetting(Place):
             rows=self._traces().kept(what),
         )
         return found, what, report
+
+    def _note_to_forget(self, git: _Git, versions: Sequence[Version], path: str) -> tuple[Forget, int]:
+        """Every version of a note, under every name; and how many of its lines stay, as others hold them too."""
+
+        from bonsai.notes import forget
+        from bonsai.passes import erase
+
+        names, older = erase.names_of(self._history, path, self._store.exists)
+        oids = {item.oid: name for item in versions if (name := git.place.managed(item.path)) in names}
+        oids |= {oid: name for name, oid in older}
+        texts = [(oids[item.oid], item.data) for item in git.surveyor.bytes_of(oids)]
+        texts += [(name, data) for name in names if (data := self._traces().read(name)) is not None]
+        if not texts:
+            hint = "`bonsai log` names them."
+            raise NotFound("there is no such file, and git never had one", path=path, hint=hint)
+        return forget.of_note(names, older, texts, self._traces().rest(names))
+
+    @staticmethod
+    def _need_free(git: _Git, found: Survey, what: Forget) -> None:
+        """Raises Refused where a name cannot do without the text, or something in git stands in the way."""
+
+        from bonsai.adapters.git_erase import require_plain_stash
+
+        for path in sorted(found.paths):
+            if what.text and layout.kind_of(what.name(path)) is not layout.kind_of(path):
+                hint = "Name less of it, without the ending or the folder, or erase the file."
+                raise Refused("holds it in its name, and would be no such file without it", path=path, hint=hint)
+        git.surveyor.require_free(found, git.eraser.staged)
+        require_plain_stash(git.place, found)
 
     def _remotes(self, git: _Git, found: Survey) -> list[Told]:
         """The remotes, with what the person has to run: bonsai itself pushes nothing by force."""
