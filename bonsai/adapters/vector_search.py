@@ -35,7 +35,8 @@ def closeness(rows: bytes, numbers: Collection[int], vector: bytes) -> dict[int,
     except ImportError:
         vectors = [rows[at : at + size] for at in range(0, len(rows), size)]
         return {number: close(vectors, number, vector) for number in wanted}
-    table = numpy.frombuffer(rows, numpy.int8).reshape(-1, size).astype(numpy.float32)
-    products = [table @ numpy.frombuffer(vector, numpy.int8).astype(numpy.float32)]
-    products += [numpy.pad((table[: count - step] * table[step:]).sum(1), (0, min(step, count))) for step in range(3)]
-    return {number: Close(*(float(product[number]) / UNIT for product in products)) for number in wanted}
+    table = numpy.zeros((count + 2, size), numpy.float32)  # two rows of nothing behind the last
+    table[:count] = numpy.frombuffer(rows, numpy.int8).reshape(-1, size)
+    near = (table[:count] @ numpy.frombuffer(vector, numpy.int8).astype(numpy.float32)).tolist()
+    others = [numpy.einsum("ij,ij->i", table[:count], table[step : count + step]).tolist() for step in range(3)]
+    return {at: Close(near[at] / UNIT, *(product[at] / UNIT for product in others)) for at in wanted}
