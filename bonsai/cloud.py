@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from bonsai.archiving import Archiving
 from bonsai.errors import BadData, NotFound, Refused
 from bonsai.notes import layout
+from bonsai.place import STATE
 
 if TYPE_CHECKING:
     from bonsai.facts.archive import ColdRow, Critical
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from bonsai.notes.draft import Draft
     from bonsai.passes.tiered import FromCloudReport, SyncedReport
     from bonsai.run import Run
+
+MOST_USES = 1000  # of a note, that a state from elsewhere may claim
 
 
 class Cloud(Archiving):
@@ -114,8 +117,6 @@ class Cloud(Archiving):
                 draft.create(file, facts.note_of(about, fields))
 
     def _bring_counters(self, accesses: Any) -> None:
-        from bonsai.place import STATE
-
         if not isinstance(accesses, dict) or self._store.exists(STATE):
             return
         from bonsai.adapters.sqlite_state import SqliteState
@@ -124,8 +125,7 @@ class Cloud(Archiving):
         now = self.now_iso
         for path, count in accesses.items():
             if isinstance(count, int):
-                for _ in range(min(count, 1000)):
-                    state.count([str(path)], now)
+                state.count([str(path)] * min(count, MOST_USES), now)
         state.close()
 
 

@@ -14,7 +14,6 @@ from bonsai.notes import layout
 from bonsai.remembering import Remembering
 
 if TYPE_CHECKING:
-    from bonsai.adapters.llm import HttpLlm
     from bonsai.facts.distill import Distilled
     from bonsai.notes.change import Plan
     from bonsai.notes.draft import Draft
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
         UrlReport,
         ValidateReport,
     )
+    from bonsai.ports import Llm
     from bonsai.run import Run
 
 TURNS = ".bonsai/turns.jsonl"  # conversations that wait to be distilled
@@ -118,7 +118,7 @@ class Gleaning(Remembering):
             most,
         )
 
-    def _model(self, endpoint: str, model: str = "") -> HttpLlm:
+    def _model(self, endpoint: str, model: str) -> Llm:
         from bonsai.adapters.llm import HttpLlm
 
         return HttpLlm(endpoint, model)

@@ -30,12 +30,12 @@ if TYPE_CHECKING:
 
     from bonsai.adapters.git_history import GitHistory
     from bonsai.adapters.sqlite_cache import SqliteCache
-    from bonsai.adapters.watcher import DiskWatcher
     from bonsai.commits import Outside
     from bonsai.notes.change import Plan
     from bonsai.notes.draft import Draft
     from bonsai.notes.view import View
     from bonsai.passes.reports import DaemonReport
+    from bonsai.ports import Watcher
     from bonsai.run import Run
 
 DAEMON = ".bonsai/daemon.json"
@@ -261,7 +261,7 @@ class Place:
 
     # -- the daemon ------------------------------------------------------------------------------------
 
-    def watcher(self) -> DiskWatcher:
+    def watcher(self) -> Watcher:
         """A watcher of this workspace, not started yet."""
         from bonsai.adapters.watcher import DiskWatcher
 

@@ -71,12 +71,7 @@ class Workspace(Tiers, Finding, Pruning, Forgetting, Checks, Devices, Caring, Ed
         from bonsai.passes import pending
         from bonsai.passes.reports import InitReport
 
-        above = Files.find_workspace(os.path.realpath(path))
-        if above and os.path.realpath(path).startswith(f"{above}/{layout.MEMORY}"):
-            hint = f"`bonsai init {above}` adopts it."
-            raise Refused(f"is inside the memory of the workspace {above}", path=os.fspath(path), hint=hint)
-        if os.path.realpath(path) == os.sep:  # every folder below would be taken for a part of it
-            raise Refused("is the root of the file system", path=os.sep, hint="Name a folder: `bonsai init FOLDER`.")
+        _need_place(path)
         created = []
         if not Path(path).is_dir():
             Path(path).mkdir(parents=True)
@@ -232,7 +227,6 @@ class Workspace(Tiers, Finding, Pruning, Forgetting, Checks, Devices, Caring, Ed
     def status(self) -> StatusReport:
         """The health of the memory, found out live."""
 
-        from bonsai.notes.problem import problem
         from bonsai.passes import pending, status
         from bonsai.passes.reindex import count
         from bonsai.passes.reports import Daemon
@@ -245,14 +239,7 @@ class Workspace(Tiers, Finding, Pruning, Forgetting, Checks, Devices, Caring, Ed
             numbers = count(view, self.tree)
             blank = [row for row in status.blank_candidates(view) if usable and self._had_text(row.head)]
             problems = [*run.view.all_problems(), *found.problems]
-            if self._cache.rebuilt:
-                problems.append(
-                    problem("cache-rebuilt", ".bonsai/cache", f"was rebuilt ({self._cache.rebuilt}): nothing to do")
-                )
-            if self._history.unsigned:
-                problems.append(
-                    problem("unsigned", "", f"commits are not signed ({self._history.unsigned}): unlock your key")
-                )
+            problems += status.of_stores(self._cache.rebuilt, self._history.unsigned)
             times = run.times()
             daemon, wait = self.daemon(), status.waiting(found.rows, time.time())
             problems += status.of_daemon(daemon, wait)
@@ -338,3 +325,14 @@ class Workspace(Tiers, Finding, Pruning, Forgetting, Checks, Devices, Caring, Ed
         when = daily.parse_day(day) if day else clock.local(self.now()).date()
         path, text = daily.show(Draft(self._store.read, self._store.exists), self.tree, when)
         return DailyReport(path, text, None)
+
+
+def _need_place(path: str | os.PathLike[str]) -> None:
+    """Raises Refused where no workspace may be made: inside the memory of another one, or all of the disk."""
+    place = os.path.realpath(path)
+    above = Files.find_workspace(place)
+    if above and place.startswith(f"{above}/{layout.MEMORY}"):
+        hint = f"`bonsai init {above}` adopts it."
+        raise Refused(f"is inside the memory of the workspace {above}", path=os.fspath(path), hint=hint)
+    if place == os.sep:  # every folder below would be taken for a part of it
+        raise Refused("is the root of the file system", path=os.sep, hint="Name a folder: `bonsai init FOLDER`.")

@@ -173,6 +173,16 @@ def waiting(pending: Sequence[Row], instant: float) -> float:
     return max((instant - when for when in changed), default=0.0)
 
 
+def of_stores(rebuilt: str, unsigned: str) -> list[Problem]:
+    """What the cache (why it was rebuilt) and the history (why it signs nothing) say of themselves, "" for nothing."""
+    found = []
+    if rebuilt:
+        found.append(problem("cache-rebuilt", ".bonsai/cache", f"was rebuilt ({rebuilt}): nothing to do"))
+    if unsigned:
+        found.append(problem("unsigned", "", f"commits are not signed ({unsigned}): unlock your key"))
+    return found
+
+
 def of_daemon(daemon: DaemonReport, wait: float) -> list[Problem]:
     """What is wrong with the daemon, where one was started."""
     if daemon.died:
