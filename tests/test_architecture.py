@@ -67,7 +67,7 @@ ALLOWED = {
     ],
     "cloud": ["archiving", "place", "run", "adapters", "passes", "facts", "notes", "errors"],
     "remembering": ["cloud", "adapters", "passes", "facts", "notes", "errors"],
-    "gleaning": ["remembering", "run", "adapters", "passes", "facts", "notes", "errors"],
+    "gleaning": ["remembering", "run", "adapters", "passes", "ports", "facts", "notes", "errors"],
     "tiers": ["gleaning", "run", "adapters", "passes", "ports", "facts", "notes", "errors"],
     "personal": [
         *("cloud", "run", "adapters", "passes", "conversation", "notes", "errors"),
