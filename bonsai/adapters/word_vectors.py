@@ -8,7 +8,7 @@ which the tokenizer tells: it numbers the pieces of words from the commonest on 
 import json
 from collections.abc import Sequence
 from functools import lru_cache
-from importlib import metadata, util
+from importlib import util
 from math import log
 from pathlib import Path
 from typing import Any
@@ -45,6 +45,8 @@ class WordVectors:
             raise Unavailable(f"the embedding model cannot be read: {error}", hint=install_hint("embed")) from error
         self._tokenizer.no_padding()
         self._word = lru_cache(65536)(self._vector)
+        from importlib import metadata  # not at the top: every recall asks whether the package is there
+
         self.name = f"wordllama {metadata.version('wordllama')}, weighed {WEIGHING}"
 
     def embed(self, texts: Sequence[str]) -> list[bytes]:
