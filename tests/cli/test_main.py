@@ -475,6 +475,26 @@ def test_version_imports_nothing_but_click() -> None:
     assert "bonsai.workspace" not in modules.split()
 
 
+def test_recall_imports_no_git_no_yaml_and_no_verb_but_itself(tmp_path: Path) -> None:
+    (tmp_path / "MEMORY.md").write_text("# Notes\n\nThe deploy runs on Friday.\n")
+    code = (
+        "import sys; from bonsai.cli.main import run; run(['-C', sys.argv[1], 'recall', 'deploy']); print(*sys.modules)"
+    )
+    python(code, str(tmp_path))  # makes the index
+    modules = set(python(code, str(tmp_path)).stdout.decode().split())
+    assert "bonsai.passes.recall" in modules
+    unwanted = {
+        "yaml",
+        "subprocess",
+        "email",
+        "hashlib",
+        "bonsai.run",
+        "bonsai.passes.reports",
+        "bonsai.notes.document",
+    }
+    assert not modules & unwanted
+
+
 def test_completion_offers_notes_and_domains(tmp_path: Path) -> None:
     for path in ("domains/business/pricing.md", "domains/business/seo/page.md", "daily/2026-03-15.md", ".x/hidden.md"):
         (tmp_path / "memory" / path).parent.mkdir(parents=True, exist_ok=True)
