@@ -22,6 +22,7 @@ from bonsai.notes import layout
 from bonsai.place import Progress
 from bonsai.pruning import Pruning
 from bonsai.tiers import Tiers
+from bonsai.watched import Watched
 
 if TYPE_CHECKING:
     from bonsai.notes.change import Plan
@@ -45,7 +46,7 @@ __all__ = ["Mode", "Workspace"]
 MOMENT = 2.0  # seconds
 
 
-class Workspace(Tiers, Finding, Pruning, Forgetting, Checks, Devices, Caring, Editing, Connecting):
+class Workspace(Tiers, Finding, Pruning, Forgetting, Checks, Devices, Watched, Caring, Editing, Connecting):
     """A folder with a memory under git. `Workspace.open(path)`, then the verbs; each returns a typed report.
 
     Every verb raises a BonsaiError: NotFound, Busy (somebody else at work, git in the middle of something), Refused

@@ -52,6 +52,7 @@ ALLOWED = {
     "anthropic_memory": ["memory_tool", "workspace", "errors"],
     "caring": ["place", "run", "adapters", "passes", "ports", "notes", "errors"],
     "counting": ["place", "adapters"],
+    "watched": ["place", "commits", "adapters", "passes", "ports", "errors"],
     "archiving": [
         "servers",
         "counting",
@@ -75,7 +76,19 @@ ALLOWED = {
     "talk": ["personal", "servers", "adapters", "conversation", "notes", "errors"],
     "workspace": [
         *("tiers", "caring", "editing", "connecting"),
-        *("devices", "finding", "pruning", "checks", "forgetting", "story", "place", "run", "commits", "adapters"),
+        *(
+            "watched",
+            "devices",
+            "finding",
+            "pruning",
+            "checks",
+            "forgetting",
+            "story",
+            "place",
+            "run",
+            "commits",
+            "adapters",
+        ),
         *("passes", "ports", "notes", "errors", "config"),
     ],
     "place": ["run", "commits", "adapters", "passes", "ports", "notes", "errors", "config"],

@@ -69,6 +69,10 @@ class FakeSpace:
     def now(self) -> datetime:
         return self.clock
 
+    @property
+    def now_iso(self) -> str:
+        return self.clock.isoformat()
+
     def say(self, state: dict[str, Any] | None) -> None:
         self.said.append(state)
 
