@@ -303,7 +303,11 @@ class Workspace(Tiers, Finding, Pruning, Forgetting, Checks, Devices, Watched, C
         actor = "" if self.actor == "human" else self.actor
 
         def plan(_: Run, view: View, draft: Draft) -> tuple[Plan, UndoReport]:
-            return undo.undo(draft, self._history, undo.choose(self._history.log(), self._history, run, actor))
+            commits = self._history.log()
+            chosen = undo.choose(commits, self._history, run, actor)
+            found, report = undo.undo(draft, self._history, chosen)
+            report.later_edit = "" if run else undo.later_edit(commits, chosen)
+            return found, report
 
         return self._run(plan, forgive=True)
 

@@ -1,6 +1,8 @@
 """The commands with which other agents come to the memory: connect, boot, and OpenClaw's two."""
 
 import json
+import shutil
+import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
     from bonsai.workspace import Workspace
 
 AGENTS = ("claude-code", "openclaw", "codex", "gemini", "cursor", "obsidian", "letta", "llms-txt")
+READERS = ("obsidian", "letta", "llms-txt")  # they are given files, and run nothing
 LOADERS = ("bonsai", "claude-code", "openclaw")
 
 
@@ -56,6 +59,9 @@ def connect(door: Door, name: str, *, project: str, directory: bool, remove: boo
                     raise click.Abort
             report = workspace.connect_agent(name, home=home, project=folder, directory=directory, remove=remove)
         report.dry_run = dry_run
+    if report.changes and not remove and name not in READERS and not shutil.which("bonsai"):
+        here = Path(sys.executable).parent  # as after quickstart, whose .venv alone has it
+        screen.say([f"`bonsai` is not on the PATH, so {name} could not run it: add {here} to it."])
     return door.answer(report, render_doors.connect(report))
 
 

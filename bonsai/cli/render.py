@@ -47,13 +47,14 @@ def error(problem: BonsaiError) -> Lines:
         yield f"  {problem.hint}"
 
 
-def init(report: InitReport, tree: Tree) -> Lines:
-    """`init`."""
+def init(report: InitReport, tree: Tree, long: bool) -> Lines:
+    """`init`. `long`: MEMORY.md is worth a split; one that init has just made, or a migrate has emptied, is not."""
     command = f"bonsai --agent {tree.agent}" if tree.agent else "bonsai"
     yield f"Workspace: {report.workspace}"
     yield from (f"  made {flat(path)}" for path in report.created)
     dry = f"`{command} migrate --dry-run` shows how {tree.boot} would be split"
-    yield f"Next: {dry}; `{command} status` tells how it is."
+    first = f"`{command} remember 'TEXT'` writes the first note, or any editor in {tree.memory}/"
+    yield f"Next: {dry if long else first}; `{command} status` tells how it is."
 
 
 def little(tokens: int, tree: Tree) -> Lines:
@@ -239,10 +240,14 @@ def undo(report: UndoReport) -> Lines:
     if report.kept and not report.restored:
         yield f"Nothing of {report.undone} could be taken back."
     else:
-        yield f"Undone: {report.undone}" if report.undone else "Nothing to undo."
+        yield f"Undone: {report.undone}  {flat(report.message)}".rstrip() if report.undone else "Nothing to undo."
     yield from (f"  {flat(path)}" for path in report.restored)
     yield from (f"  {flat(path)} stays as it is: it was edited, moved or deleted later" for path in report.kept)
     yield from committed(report.commit)
+    if report.undone and report.later_edit:
+        yield Line(
+            f"Edits by hand since then stay: `bonsai undo {report.later_edit}` takes the last of them back.", "dim"
+        )
 
 
 def daily_added(report: DailyReport) -> Lines:

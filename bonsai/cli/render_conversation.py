@@ -23,7 +23,8 @@ def written(report: Written) -> Lines:
 def messages(found: Sequence[Message]) -> Lines:
     """`turn list`."""
     for item in found:
-        yield f"{item.time[:19]}  {flat(item.role)}: {_short(item.content)}"
+        who = f"{item.role} {item.user}" if item.user and item.role == "user" else item.role
+        yield f"{item.time[:19]}  {flat(who)}: {_short(item.content)}"
     if not found:
         yield "Nothing was said."
 

@@ -14,11 +14,11 @@ def recall(report: RecallReport, explain: bool) -> Lines:
     for number, hit in enumerate(report.hits, start=1):
         first, last = hit.lines
         title = " › ".join(dict.fromkeys(flat(part) for part in (hit.title, hit.heading) if part))
-        yield Line(f"{number}. {flat(hit.path)}:{first}-{last}  {title}", "bold")
+        yield Line(f"{number}. {flat(hit.path)}:{first}-{last}  {title}".rstrip(), "bold")
         text = [line for line in hit.text.splitlines() if line.strip()]
         yield from (f"   {line}" for line in text[:PASSAGE])
         if len(text) > PASSAGE:
-            yield f"   … {len(text) - PASSAGE} more lines"
+            yield f"   … {len(text) - PASSAGE} more line{'s' if len(text) - PASSAGE > 1 else ''}"
         if hit.restore:
             yield f"   {hit.restore}"
         if explain:

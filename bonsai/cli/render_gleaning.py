@@ -39,7 +39,8 @@ def ingested(report: IngestReport) -> Iterator[Line | str]:
 
 def validated(report: ValidateReport) -> Iterator[Line | str]:
     """`validate`."""
-    yield Line(f"{report.file}: {report.warnings_count} warnings" if report.warnings else f"{report.file}: ok", "bold")
+    count = f"{report.warnings_count} warning{'s' if report.warnings_count > 1 else ''}"
+    yield Line(f"{report.file}: {count if report.warnings else 'ok'}", "bold")
     yield from (f"  {warning}" for warning in report.warnings)
     yield from (f"→ {suggestion}" for suggestion in report.suggestions)
 

@@ -48,11 +48,15 @@ def why(report: WhyReport, text: str, local: Local) -> Lines:
         rows = list(dict.fromkeys(gone))
         yield from (Line(f"  instead of: {row}", "red") for row in rows[:MOST_REPLACED])
         if len(rows) > MOST_REPLACED:
-            yield f"  … and {len(rows) - MOST_REPLACED} more lines"
+            yield f"  … and {_more(len(rows) - MOST_REPLACED)}"
     if not report.lines:
         yield f"No line of the memory says {flat(text)!r}." if text else "It has no lines."
     if report.more:
-        yield f"… {report.more} more lines: --limit"
+        yield f"… {_more(report.more)}: --limit"
+
+
+def _more(count: int) -> str:
+    return f"{count} more line{'' if count == 1 else 's'}"
 
 
 def diff(report: DiffReport, named: bool) -> Lines:

@@ -1,6 +1,7 @@
 """The commands about the shape of the tree: init, migrate, move, reindex, status."""
 
 import os
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import click
@@ -8,6 +9,7 @@ import click
 from bonsai.cli import screen
 from bonsai.cli.completion import domains, note_paths
 from bonsai.cli.door import Door, door, located_files, native, verb
+from bonsai.errors import BonsaiError
 from bonsai.notes.layout import Tree
 
 if TYPE_CHECKING:
@@ -39,7 +41,17 @@ def init(door: Door, target: str, bare: bool) -> int:
         agent=door.agent,
         actor=os.environ.get("BONSAI_ACTOR", ""),
     )
-    return door.answer(report, render.init(report, Tree(door.agent)))
+    return door.answer(report, render.init(report, Tree(door.agent), _long(report.workspace, door.agent)))
+
+
+def _long(root: str, agent: str) -> bool:
+    """Whether a first migrate would gain something. A boot file that cannot be read is for `status` to tell."""
+    from bonsai.workspace import Workspace
+
+    with suppress(BonsaiError), Workspace.open(root, agent=agent) as made:
+        tokens, _, first = made.outlook()
+        return first and tokens >= LITTLE
+    return False
 
 
 @verb(

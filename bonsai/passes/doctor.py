@@ -16,6 +16,10 @@ from bonsai.ports import Cache, History, Journal, NoteStore
 
 Audit = Callable[[Iterable[tuple[str, bytes]]], list[tuple[str, Secret]]]
 Mend = Callable[[], tuple[list[str], list[str]]]
+#: What waits for a decision, and is nothing broken: status warns of it, doctor only repeats it.
+CARE = frozenset(
+    {"boot-over-budget", "feedback-number", "general-age", "pending-purge", "reflection-waiting", "reindex-overdue"}
+)
 FOREIGN_LOCK = 15 * 60  # seconds after which somebody else's lock may be removed on request
 
 
@@ -79,7 +83,7 @@ def doctor(
 
     def notes() -> str:
         found.extend(problems())
-        bad = [item for item in found if item.severity != "info"]
+        bad = [item for item in found if item.severity != "info" and item.code not in CARE]
         return f"{len(bad)} problem{'' if len(bad) == 1 else 's'}: see `bonsai status`" if bad else ""
 
     work.check("notes", notes, "every note can be read")

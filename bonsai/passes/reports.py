@@ -233,13 +233,18 @@ class Conflict:
 
 @dataclass(slots=True)
 class UndoReport:
-    """`undo`: the run taken back; `kept` stayed because of later edits; with `conflicts` nothing was changed."""
+    """`undo`: the run taken back; `kept` stayed because of later edits; with `conflicts` nothing was changed.
+
+    `message`: the subject of that run. `later_edit`: the run of the newest hand edit after it, which stays.
+    """
 
     undone: str | None
     restored: list[str]
     kept: list[str]
     conflicts: list[Conflict]
     commit: str | None
+    message: str = ""
+    later_edit: str = ""
 
 
 @dataclass(slots=True)

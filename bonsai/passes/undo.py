@@ -67,6 +67,13 @@ def choose(commits: Sequence[Commit], history: History, run: str | None, actor: 
     return _need_parent(found)
 
 
+def later_edit(commits: Sequence[Commit], chosen: Commit) -> str:
+    """The run of the newest hand edit since, "" where there is none: who just committed an edit may have meant that."""
+    undone = _undone(commits)
+    since = commits[: next((at for at, commit in enumerate(commits) if commit.sha == chosen.sha), 0)]
+    return next((commit.run for commit in since if commit.op == "edit" and commit.run and commit.run not in undone), "")
+
+
 def _need_parent(commit: Commit) -> Commit:
     """Raises Refused where a shallow clone ends: the commit seems to have made every note that there is."""
     if commit.cut:
@@ -92,7 +99,7 @@ def undo(draft: Draft, history: History, commit: Commit) -> tuple[Plan, UndoRepo
         if not any(_stays(name) for name in (change.old, change.new) if name):
             _take_back(work, change)
     undone = (commit.run or commit.sha) if work.restored or work.kept or work.conflicts else None
-    report = UndoReport(undone, sorted(work.restored), sorted(work.kept), work.conflicts, None)
+    report = UndoReport(undone, sorted(work.restored), sorted(work.kept), work.conflicts, None, commit.subject)
     if work.conflicts:
         return Plan("undo", ""), report
     body = "\n".join(f"restore {path}" for path in report.restored)

@@ -278,7 +278,30 @@ def test_init_works_on_the_workspace_that_is_named(workspace: type[Workspace], m
     run(["init"])
     run(["-C", "/from/option", "init"])
     run(["-C", "/from/option", "init", "/from/argument"])
-    assert [path for path, _ in workspace.opened] == ["/from/env", "/from/option", "/from/argument"]
+    assert [path for path, _ in workspace.opened if path != "/ws"] == ["/from/env", "/from/option", "/from/argument"]
+
+
+def test_after_init_a_migrate_is_proposed_only_where_it_gains_something(capfd: pytest.CaptureFixture[str]) -> None:
+    """Splitting the four empty sections that init has just written would leave four notes that say nothing."""
+    Workspace.answer.report = reports.InitReport("/ws", [])
+    for look, proposed in (
+        (Outlook(5000, [], True), True),
+        (Outlook(195, [], True), False),
+        (Outlook(5000, [], False), False),
+    ):
+        Workspace.look = look
+        run(["init"])
+        out = capfd.readouterr().out
+        assert ("bonsai migrate --dry-run" in out, "bonsai remember" in out) == (proposed, not proposed)
+
+
+def test_undo_names_what_it_took_back_and_the_edit_that_stays(capfd: pytest.CaptureFixture[str]) -> None:
+    """Who deletes notes, commits that and says `undo` means the deletion, and gets the command before it."""
+    Workspace.answer.report = reports.UndoReport("abc", ["memory/a.md"], [], [], None, "move: a to b", "0123456789ab")
+    run(["undo"])
+    out = capfd.readouterr().out
+    assert "Undone: abc  move: a to b" in out
+    assert "`bonsai undo 0123456789ab`" in out
 
 
 def test_who_is_at_work(workspace: type[Workspace], monkeypatch: pytest.MonkeyPatch) -> None:

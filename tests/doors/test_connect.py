@@ -251,7 +251,9 @@ def test_the_command_shows_the_diff_first(garden: Sandbox, home: Path) -> None:
     assert code == 77 and "+## Memory" in told and "--yes" in told and not files(home)
     code, out, _ = run("gemini", "--dry-run", "--json")
     assert code == 0 and json.loads(out)["dry_run"] is True and not files(home)
-    assert run("gemini", "--yes")[0] == 0 and (home / ".gemini/GEMINI.md").exists()
+    code, _, told = run("gemini", "--yes")
+    assert "`bonsai` is not on the PATH, so gemini could not run it" in told, "as after quickstart, whose .venv has it"
+    assert code == 0 and (home / ".gemini/GEMINI.md").exists()
     assert run("gemini", "--remove", "--yes")[0] == 0 and not files(home)
 
 

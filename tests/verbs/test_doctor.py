@@ -53,6 +53,14 @@ def test_a_bad_note_fails_the_check_of_the_notes(garden: Sandbox) -> None:
     assert [item.code for item in report.problems if item.severity == "warning"] == ["bad-frontmatter"]
 
 
+def test_what_waits_for_a_decision_is_no_damage(garden: Sandbox) -> None:
+    garden.write(f"{GENERAL}/long.md", "word " * 3000)
+    garden.ws.reflect()
+    report = garden.ws.doctor()
+    assert all(check.ok for check in report.checks)
+    assert "reflection-waiting" in [item.code for item in report.problems]
+
+
 def test_fix_rebuilds_the_cache(garden: Sandbox) -> None:
     garden.close()
     garden.write(".bonsai/cache/tree.db", b"nonsense" * 1000)

@@ -292,6 +292,19 @@ def test_after_an_undo_was_undone_the_run_counts_again(garden: Sandbox) -> None:
     assert garden.has(INBOX) and not garden.has(PRICING)
 
 
+def test_it_says_what_it_took_back_and_which_edit_by_hand_stays(garden: Sandbox) -> None:
+    garden.ws.move(PRICING, "legal")
+    (garden.root / INBOX).unlink()
+    garden.ws.commit()
+    edit = garden.last()[0].run
+    report = garden.ws.undo()
+    assert (report.message, report.later_edit) == ("move: business/pricing to legal", edit)
+    assert INBOX in garden.ws.undo(report.later_edit).restored
+    garden.ws.archive(INBOX)
+    report = garden.ws.undo()
+    assert (report.message, report.later_edit) == ("archive: general/inbox", "")
+
+
 def test_an_undone_run_that_changed_no_boot_text_names_no_boot_file(garden: Sandbox) -> None:
     garden.ws.archive(INBOX)
     assert garden.ws.undo().restored == [INBOX, ARCHIVE]
