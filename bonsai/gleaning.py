@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from bonsai.notes.change import Plan
     from bonsai.notes.draft import Draft
     from bonsai.notes.view import View
+    from bonsai.passes.adopt import Adopted
     from bonsai.passes.remember import Wanted
     from bonsai.passes.tiered import (
         AdoptReport,
@@ -215,9 +216,7 @@ class Gleaning(Remembering):
 
         from bonsai.facts import fact as facts
         from bonsai.facts.score import Rules
-        from bonsai.notes import secrets
         from bonsai.passes import adopt, remember
-        from bonsai.passes.remember import Wanted
         from bonsai.passes.tiered import AdoptReport
 
         rules, counters = Rules.of(self.settings), dict[str, dict[str, int]]()
@@ -228,19 +227,7 @@ class Gleaning(Remembering):
             for folder, tree in adopt.folders(view, self.tree):
                 known = {facts.read(path, self._store.read(path)).id for path in self._fact_notes(view, tree)}
                 found = adopt.adopt(draft, folder, tree, known | self._known_cold(tree), run.now)
-                wanted = [
-                    Wanted(
-                        item.text,
-                        item.domain,
-                        importance=item.importance,
-                        metadata=item.metadata,
-                        created=item.created,
-                        id=item.id,
-                    )
-                    for item in found.facts
-                    if not secrets.find(item.text)
-                ]
-                made = remember.remember(view, draft, tree, wanted, run.now_iso, rules)[1]
+                made = remember.remember(view, draft, tree, _wanted(found), run.now_iso, rules)[1]
                 report.created += [item.path for item in made if item.new]
                 by_text = {item.id: item.accesses for item in found.facts}
                 accesses.update({item.path: by_text.get(item.id, 0) for item in made})
@@ -319,6 +306,25 @@ class Gleaning(Remembering):
 def importance(found: Distilled) -> float:
     """Of a distilled turn: a decision counts for more than talk."""
     return 0.7 if found.fact.casefold().startswith("decided") or "decided" in found.fact.casefold() else 0.5
+
+
+def _wanted(found: Adopted) -> list[Wanted]:
+    """The facts of the original, to be remembered; without what looks like a credential."""
+    from bonsai.notes import secrets
+    from bonsai.passes.remember import Wanted
+
+    return [
+        Wanted(
+            item.text,
+            item.domain,
+            importance=item.importance,
+            metadata=item.metadata,
+            created=item.created,
+            id=item.id,
+        )
+        for item in found.facts
+        if not secrets.find(item.text)
+    ]
 
 
 def _is_day(text: str) -> bool:
