@@ -98,4 +98,4 @@ def recall(
             llm=llm_endpoint,
         )
     screen.say([f"bonsai: {warning}" for warning in report.warnings])
-    return door.answer(report, render_finding.recall(report, explain))
+    return door.answer(report, render_finding.recall(report, explain, deleted))

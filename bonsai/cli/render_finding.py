@@ -7,8 +7,8 @@ from bonsai.passes.found import Hit, RecallReport
 PASSAGE = 6  # lines of a passage
 
 
-def recall(report: RecallReport, explain: bool) -> Lines:
-    """`recall`: each passage under its place."""
+def recall(report: RecallReport, explain: bool, deleted: bool = True) -> Lines:
+    """`recall`: each passage under its place. `deleted`: what is gone was asked for, too."""
     if explain:
         yield from (Line(f"searched {flat(branch)}", "dim") for branch in report.branches)
     for number, hit in enumerate(report.hits, start=1):
@@ -25,7 +25,7 @@ def recall(report: RecallReport, explain: bool) -> Lines:
             yield Line(f"   score {hit.score:.3f}: {flat(', '.join(hit.why))}", "dim")
             yield Line(f"   {_more(hit)}", "dim")
     if not report.hits:
-        yield "Nothing found."
+        yield "Nothing found." if deleted else "Nothing found: `--deleted` searches what is gone."
 
 
 def _more(hit: Hit) -> str:

@@ -50,7 +50,8 @@ def why(report: WhyReport, text: str, local: Local) -> Lines:
         if len(rows) > MOST_REPLACED:
             yield f"  … and {_more(len(rows) - MOST_REPLACED)}"
     if not report.lines:
-        yield f"No line of the memory says {flat(text)!r}." if text else "It has no lines."
+        past = "`bonsai recall --deleted` finds what is gone."
+        yield f"No line of the memory says {flat(text)!r}: {past}" if text else "It has no lines."
     if report.more:
         yield f"… {_more(report.more)}: --limit"
 

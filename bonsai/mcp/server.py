@@ -3,6 +3,11 @@
 from typing import Any
 
 from mcp.server import MCPServer
+from mcp.server.mcpserver import Context
+from mcp.server.mcpserver.exceptions import ToolError
+from mcp.types import CallToolResult, InputRequiredResult
+from pydantic import ValidationError
+from pydantic_core import ErrorDetails
 
 from bonsai import __version__
 from bonsai.mcp import reading, resources, writing
@@ -16,9 +21,30 @@ ABOUT = (
 )
 
 
+class Server(MCPServer[Any]):
+    """Says what is wrong with arguments in a line: pydantic would name its own classes, and a page of its manual."""
+
+    async def call_tool(
+        self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None = None
+    ) -> CallToolResult | InputRequiredResult:
+        """The answer of a tool. Raises ToolError."""
+        try:
+            return await super().call_tool(name, arguments, context)
+        except ToolError as error:
+            if not isinstance(error.__cause__, ValidationError):
+                raise
+            faults = "; ".join(map(_fault, error.__cause__.errors(include_url=False, include_input=False)))
+            raise ToolError(f"{name}: {faults}. Its input schema says what it takes.") from error.__cause__
+
+
+def _fault(found: ErrorDetails) -> str:
+    place = ".".join(map(str, found["loc"]))
+    return f"`{place}` is missing" if found["type"] == "missing" else f"`{place}`: {found['msg']}"
+
+
 def build(memory: Memory) -> MCPServer[Any]:
     """A server over a workspace."""
-    server: MCPServer[Any] = MCPServer(NAME, instructions=ABOUT, version=__version__, log_level="WARNING")
+    server = Server(NAME, instructions=ABOUT, version=__version__, log_level="WARNING")
     for room in (reading, writing, resources):
         room.register(server, memory)
     return server

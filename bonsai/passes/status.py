@@ -1,5 +1,6 @@
 """Status: the health of the memory, computed live; it can never claim clean when something is not."""
 
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -53,7 +54,11 @@ def status(facts: Facts, settings: Settings, now: datetime) -> StatusReport:
     found += _general(old, days, int(settings["general", "critical"]))
     found += _archives(archives)
     found += [
-        problem("emptied", path, "had text and is empty now: bring it back with `bonsai restore PATH@HEAD`")
+        problem(
+            "emptied",
+            path,
+            f"had text and is empty now: bring it back with `bonsai restore {shlex.quote(f'{path}@HEAD')}`",
+        )
         for path in facts.emptied
     ]
     advice = "move what is not needed at every start into notes (`bonsai migrate`), or shorten it"

@@ -90,6 +90,15 @@ def test_every_tool_is_listed_and_answers(garden: Sandbox) -> None:
     talk(garden, session)
 
 
+def test_a_wrong_argument_is_said_in_a_line(garden: Sandbox) -> None:
+    async def session(client: Client) -> None:
+        said = await fails(client, "update", path=PRICING)
+        assert "update: `new` is missing" in said and "pydantic" not in said and "\n" not in said
+        assert "`limit`" in await fails(client, "recall", query="dinner", limit="many")
+
+    talk(garden, session)
+
+
 def test_annotations_and_schemas_are_true(garden: Sandbox) -> None:
     async def session(client: Client) -> None:
         for tool in (await client.list_tools()).tools:
