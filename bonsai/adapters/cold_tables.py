@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 from bonsai.conversation import unsaid
 from bonsai.errors import BonsaiError, Busy, Refused, Unavailable
 from bonsai.facts.archive import ColdRow, Critical
+from bonsai.facts.score import IMPORTANCE, finite
 from bonsai.notes import layout
 from bonsai.notes.forget import Forget
 
@@ -160,13 +161,13 @@ class ColdTables:
         self._need()
         said = ("SELECT data, updated_at FROM critical_state WHERE agent_id = ?", (agent,))
         rows = self._run([(_SAVE, (agent, state.data, state.updated_at)), said])[1]
-        return bool(rows) and str(rows[0][0]) == state.data and int(rows[0][1]) == state.updated_at
+        return bool(rows) and str(rows[0][0]) == state.data and int(finite(rows[0][1], 0)) == state.updated_at
 
     def critical(self, agent: str) -> Critical | None:
         """The state that was kept last."""
         self._need()
         rows = self._run([("SELECT data, updated_at FROM critical_state WHERE agent_id = ?", (agent,))])[0]
-        return Critical(str(rows[0][0]), int(rows[0][1])) if rows else None
+        return Critical(str(rows[0][0]), int(finite(rows[0][1], 0))) if rows else None
 
     def agents(self) -> list[str]:
         """Everybody that it holds something of."""
@@ -220,9 +221,9 @@ def _rows(found: Rows) -> list[ColdRow]:
             str(agent),
             str(text),
             str(category),
-            float(0.5 if weight is None else weight),
-            int(created),
-            int(accesses or 0),
+            finite(weight, IMPORTANCE),
+            int(finite(created, 0)),
+            int(finite(accesses, 0)),
             str(path),
             note.encode() if isinstance(note, str) else bytes(note or b""),
         )

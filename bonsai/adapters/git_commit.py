@@ -11,6 +11,7 @@ from uuid import uuid4
 
 from bonsai.adapters.git_run import KILLED, GitRun, Result
 from bonsai.errors import BonsaiError, Busy
+from bonsai.notes.printed import encoded
 from bonsai.ports import Author, FileChange
 
 PRIVATE = "refs/bonsai/unsigned-"  # where an unsigned commit waits for its signature
@@ -101,9 +102,9 @@ def stream(ref: str, draft: Draft) -> list[bytes]:
     """What fast-import reads, in parts. Deletions come first, so that a name may change its case or its kind."""
     message = _message(draft.message)
     parts = [
-        b"feature done\ncommit %s\nmark :1\n" % _bytes(ref),
-        b"author %s\n" % _bytes(draft.author.line(draft.now)),
-        b"committer %s\n" % _bytes(draft.committer.line(draft.now)),
+        b"feature done\ncommit %s\nmark :1\n" % encoded(ref),
+        b"author %s\n" % encoded(draft.author.line(draft.now)),
+        b"committer %s\n" % encoded(draft.committer.line(draft.now)),
         b"data %d\n%s\n" % (len(message), message),
         b"from %s\n" % draft.parent.encode() if draft.parent else b"",
         b"merge %s\n" % draft.also.encode() if draft.also else b"",
@@ -119,7 +120,7 @@ def stream(ref: str, draft: Draft) -> list[bytes]:
 
 def quote(path: str) -> bytes:
     """A path in C quotes, as fast-import reads it."""
-    raw = _bytes(path).replace(b"\\", b"\\\\").replace(b'"', b'\\"').replace(b"\n", b"\\n")
+    raw = encoded(path).replace(b"\\", b"\\\\").replace(b'"', b'\\"').replace(b"\n", b"\\n")
     return b'"%s"' % raw
 
 
@@ -178,20 +179,16 @@ class Committer:
     def _publish(self, ref: str, old: str, new: str, private: tuple[str, str]) -> None:
         """Move the branch from `old` to `new` and drop the private ref, both or neither."""
         orders = f"update {ref}\0{new}\0{old or '0' * len(new)}\0delete {private[0]}\0{private[1]}\0"
-        result = self._run("update-ref", "--create-reflog", "-m", "bonsai", "--stdin", "-z", data=_bytes(orders))
+        result = self._run("update-ref", "--create-reflog", "-m", "bonsai", "--stdin", "-z", data=encoded(orders))
         if result.code:
             raise self._refusal(result)
 
 
 def _message(text: str) -> bytes:
-    return _bytes(text.replace("\0", "").rstrip("\n") + "\n")
+    return encoded(text.replace("\0", "").rstrip("\n") + "\n")
 
 
 def _person(name: str, email: str) -> Person:
     name = " ".join(_CRUD.sub(" ", name).split()).strip(" .,:;\"'\\")
     email = _CRUD.sub("", email).strip()
     return Person(name or email.partition("@")[0] or "bonsai", email or "bonsai@localhost")
-
-
-def _bytes(text: str) -> bytes:
-    return text.encode("utf-8", "surrogateescape")

@@ -376,10 +376,14 @@ class _RealFolders:
         self._top, self._known = top, {"": True}
 
     def __call__(self, folder: str) -> bool:
-        if folder not in self._known:
-            linked = os.path.islink(os.path.join(self._top, os.fsdecode(_bytes(folder))))
-            self._known[folder] = not linked and self(folder.rpartition("/")[0])
-        return self._known[folder]
+        new = []
+        while folder not in self._known:  # no recursion: a path may have 2,000 folders
+            new.append(folder)
+            folder = folder.rpartition("/")[0]
+        for below in reversed(new):
+            linked = os.path.islink(os.path.join(self._top, os.fsdecode(_bytes(below))))
+            self._known[below] = not linked and self._known[below.rpartition("/")[0]]
+        return self._known[new[0] if new else folder]
 
 
 def _argument(path: str) -> str:

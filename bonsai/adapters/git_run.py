@@ -11,6 +11,7 @@ from contextlib import nullcontext, suppress
 from typing import IO, Any, NamedTuple, cast
 
 from bonsai.errors import BonsaiError, Busy, IoFailed, Misconfigured, Unavailable
+from bonsai.notes.printed import encoded
 
 #: What a repository's own config may not decide: programs first, then what would change an answer's form.
 _CONFIG = (
@@ -165,7 +166,7 @@ class GitRun:
     def _start(self, argv: list[str], env: dict[str, str], source: IO[bytes] | int | None) -> Any:
         git = _git_class()
         # Bytes as the system has them, whatever the locale: under LC_ALL=C Python would refuse to pass an umlaut.
-        words = [os.fsdecode(word.encode("utf-8", "surrogateescape")) for word in argv]
+        words = [os.fsdecode(encoded(word)) for word in argv]
         try:
             return git(self.root).execute(
                 words,

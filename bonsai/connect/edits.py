@@ -85,7 +85,7 @@ class Keys:
                 if not isinstance(items, list):
                     raise BadData(f"has no list at {'.'.join(keys)}", path=self.path, hint="Correct it first.")
                 items += [item for item in value if item not in items]
-            elif isinstance(value, dict) or keys[-1] not in holder or holder[keys[-1]] == value:
+            elif keys[-1] not in holder or _is_ours(holder[keys[-1]], value):
                 holder[keys[-1]] = value
             else:
                 what = f"has {'.'.join(keys)} set to {json.dumps(holder[keys[-1]])[:80]}"
@@ -141,13 +141,24 @@ def _drop(found: dict[str, Any], keys: tuple[str, ...], value: Any) -> None:
     last = holders[-1].get(keys[-1])
     if isinstance(value, list) and isinstance(last, list):
         holders[-1][keys[-1]] = [item for item in last if item not in value]
-    elif isinstance(value, dict) or last == value:
+    elif _is_ours(last, value):
         holders[-1].pop(keys[-1], None)
     if holders[-1].get(keys[-1]) == []:
         del holders[-1][keys[-1]]
     for holder, key in zip(reversed(holders[:-1]), reversed(keys[:-1]), strict=True):
         if holder.get(key) == {}:
             del holder[key]
+
+
+def _is_ours(there: Any, value: Any) -> bool:
+    """Whether a value is the one that we set, for this workspace or before for another: a server that is ours.
+
+    A server that a person made under our name is theirs: it is neither replaced nor taken out.
+    """
+    if isinstance(value, dict) and isinstance(there, dict) and there.keys() == value.keys():
+        args = there.get("args")
+        return isinstance(args, list) and args[-1:] == value["args"][-1:]
+    return bool(there == value)
 
 
 def _json(path: str, data: bytes | None) -> dict[str, Any]:

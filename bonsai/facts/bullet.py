@@ -114,10 +114,27 @@ def _as(text: str, how: Any) -> Any:
         return [item for item in text.split("; ") if item]
     if how == "json":
         try:
-            return json.loads(text)
+            return _loaded(text)
         except (ValueError, RecursionError):
             return text
     return text
+
+
+def is_json(value: Any) -> bool:
+    """Whether every reader of JSON can read it: Python alone writes NaN and infinity."""
+    try:
+        json.dumps(value, allow_nan=False)
+    except ValueError:
+        return False
+    return True
+
+
+def _loaded(text: str) -> Any:
+    """A JSON value as a person may have written it. Raises ValueError, RecursionError."""
+    found = json.loads(text)
+    if not is_json(found):
+        raise ValueError("NaN or infinity")
+    return found
 
 
 def _parsed(kind: str, text: str) -> Entry:
@@ -126,7 +143,7 @@ def _parsed(kind: str, text: str) -> Entry:
     hidden: Any = None
     if opened and rest.rstrip().endswith(_CLOSE):
         try:
-            hidden = json.loads(rest.rstrip().removesuffix(_CLOSE))
+            hidden = _loaded(rest.rstrip().removesuffix(_CLOSE))
         except (ValueError, RecursionError):
             hidden = None
     if not isinstance(hidden, dict):

@@ -10,7 +10,7 @@ from bonsai.errors import BadData
 from bonsai.facts import wording
 from bonsai.facts.extract import Metadata, extract
 from bonsai.facts.people import people
-from bonsai.notes.printed import clean
+from bonsai.notes.printed import clean, encoded
 
 MAX_TEXT = 20_000  # characters of a turn that are looked at
 AGENT_LESS = 1.2
@@ -71,7 +71,7 @@ def summary(distilled: Distilled, max_bytes: int = 30) -> str:
     text = ""
     for word in told:
         longer = f"{text} {word}".strip().rstrip(",;:")
-        if len(longer.encode()) >= max_bytes:
+        if len(encoded(longer)) >= max_bytes:
             break
         text = longer
     return text or _cut(" ".join(words), max_bytes - 1)
@@ -79,7 +79,7 @@ def summary(distilled: Distilled, max_bytes: int = 30) -> str:
 
 def size(distilled: Distilled) -> int:
     """Bytes of it as JSON."""
-    return len(json.dumps(asdict(distilled), ensure_ascii=False).encode())
+    return len(json.dumps(asdict(distilled), ensure_ascii=False).encode("utf-8", "surrogatepass"))
 
 
 def prompt(texts: Sequence[str], max_bytes: int) -> str:
@@ -173,7 +173,8 @@ def _with(fact: str, kept: Metadata) -> str:
 
 def _cut(text: str, max_bytes: int) -> str:
     """At most so many bytes, at the end of a word."""
-    if len(text.encode()) <= max_bytes:
+    data = encoded(text)
+    if len(data) <= max_bytes:
         return text
-    kept = text.encode()[: max(1, max_bytes - 3)].decode("utf-8", "ignore")
+    kept = data[: max(1, max_bytes - 3)].decode("utf-8", "ignore")
     return f"{kept.rpartition(' ')[0] or kept}…"

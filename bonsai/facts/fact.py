@@ -12,6 +12,7 @@ from bonsai.facts.extract import Metadata
 from bonsai.facts.score import IMPORTANCE
 from bonsai.notes import layout, lifecycle, moment
 from bonsai.notes.note import UTF16, Note, Value, parse, set_fields
+from bonsai.notes.printed import encoded
 from bonsai.notes.summary import field_text, note_type
 from bonsai.notes.taxonomy import MAX_NAME, slug
 
@@ -119,7 +120,7 @@ def _value(text: str) -> bytes:
     rows = [rf"\{row.lstrip()}" if _HEADING.match(row) else row for row in rows if row.strip()]
     if not rows:
         raise Usage("the text is empty", hint='Say what to remember: bonsai remember "We deploy on Fridays."')
-    return "\n".join(rows).replace("\0", "").encode("utf-8", "surrogateescape")
+    return encoded("\n".join(rows).replace("\0", ""))
 
 
 def read(path: str, data: bytes, created_at: int = 0) -> Fact:

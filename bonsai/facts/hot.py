@@ -10,8 +10,10 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeAlias
 
 from bonsai.errors import BadData, Usage
-from bonsai.facts.bullet import OBJECTS, Entry, bullets, flat, is_done, line_of, name_of
+from bonsai.facts.bullet import OBJECTS, Entry, bullets, flat, is_done, is_json, line_of, name_of
+from bonsai.facts.score import finite
 from bonsai.notes import boot
+from bonsai.notes.printed import encoded
 from bonsai.notes.split import Section, split
 
 State: TypeAlias = dict[str, Any]
@@ -80,6 +82,8 @@ def updated(data: bytes, key: str, value: Any, now: int) -> bytes:
     """
     if key not in KEYS:
         raise Usage(f"there is no key {key!r}", hint=f"Keys are {', '.join(KEYS)}.")
+    if not is_json(value):
+        raise BadData("holds a number that JSON has not", hint="NaN and infinity are none: write it as a text.")
     for entry, gone in _entries(key, value, now):
         data = _set(data, key, entry, gone)
     return data
@@ -142,13 +146,11 @@ def pruned(data: bytes, limits: Limits, closed: bool) -> tuple[bytes, list[Prune
 
 
 def _time(entry: Entry) -> float:
-    value = entry.get("timestamp", 0)
-    return float(value) if isinstance(value, int | float) else 0.0
+    return finite(entry.get("timestamp"), 0.0)
 
 
 def _lesson_rank(entry: Entry) -> tuple[float, float]:
-    value = entry.get("importance", IMPORTANCE)
-    return (float(value) if isinstance(value, int | float) else IMPORTANCE, _time(entry))
+    return finite(entry.get("importance"), IMPORTANCE), _time(entry)
 
 
 #: What leaves first when the sections are too large: the cheapest to look up again.
@@ -229,7 +231,7 @@ def _set(data: bytes, kind: str, entry: Entry, gone: bool) -> bytes:
             rows[-1] += eol
             new = [line_of(kind, entry)]
         rows[at:at] = new
-    return _with(data, section.data, "\n".join(rows).encode("utf-8", "surrogateescape"))
+    return _with(data, section.data, encoded("\n".join(rows)))
 
 
 def _after_heading(rows: list[str]) -> int:
@@ -255,6 +257,6 @@ def _with_section(data: bytes, kind: str, entry: Entry) -> bytes:
     start = bare if at_end else data
     eol = b"\r\n" if b"\r\n" in start else b"\n"
     gap = b"" if not start or start.endswith(eol * 2) else eol if start.endswith(b"\n") else eol * 2
-    section = f"## {name}\n\n{line_of(kind, entry)}\n".encode("utf-8", "surrogateescape").replace(b"\n", eol)
+    section = encoded(f"## {name}\n\n{line_of(kind, entry)}\n").replace(b"\n", eol)
     new = start + gap + section
     return boot.splice(new, block) if at_end and block is not None else new

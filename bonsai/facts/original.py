@@ -2,13 +2,15 @@
 
 import json
 from collections.abc import Iterator, Mapping
+from math import isfinite
 from typing import Any, NamedTuple
 
 from bonsai.errors import BadData
 from bonsai.facts import fact as facts
 from bonsai.facts.extract import Metadata
-from bonsai.facts.score import IMPORTANCE
+from bonsai.facts.score import IMPORTANCE, finite
 from bonsai.notes import taxonomy
+from bonsai.notes.printed import encoded
 
 WARM, TREE, HOT, METRICS, CONFIG = (
     "warm-memory.json",
@@ -40,7 +42,7 @@ class Old(NamedTuple):
 def loaded(data: bytes, path: str) -> Any:
     """The JSON of a file. Raises BadData."""
     try:
-        return json.loads(data.decode("utf-8-sig"))
+        return _sound(json.loads(data.decode("utf-8-sig")))
     except (ValueError, RecursionError) as error:
         raise BadData("is no JSON, so nothing was taken over from it", path=path, hint="Correct the file.") from error
 
@@ -55,15 +57,15 @@ def warm(found: Any) -> Iterator[Old]:
         number = str(item.get("id", ""))
         told = item.get("metadata")
         kept = told if isinstance(told, dict) else {}
-        created, weight = _number(item.get("created_at"), 0), _number(item.get("importance"), IMPORTANCE)
+        created, weight = finite(item.get("created_at"), 0), finite(item.get("importance"), IMPORTANCE)
         yield Old(
             number if facts.ID.fullmatch(number) else "",
             text,
             domain(item.get("category")),
             min(1.0, max(0.0, weight)),
             facts.when(created) if created else "",
-            int(_number(item.get("access_count"), 0)),
-            Metadata(*(tuple(map(str, kept.get(key) or ())) for key in ("urls", "commands", "paths"))),
+            int(finite(item.get("access_count"), 0)),
+            Metadata(*(_texts(kept.get(key)) for key in ("urls", "commands", "paths"))),
         )
 
 
@@ -91,9 +93,21 @@ def nodes(found: Any) -> dict[str, str]:
 def counters(found: Any) -> dict[str, int]:
     """The counters of metrics.json that go on counting."""
     items = found if isinstance(found, dict) else {}
-    return {ours: int(value) for name, ours in COUNTERS.items() if (value := _number(items.get(name), 0)) > 0}
+    return {ours: int(value) for name, ours in COUNTERS.items() if (value := finite(items.get(name), 0)) > 0}
 
 
-def _number(value: Any, otherwise: float) -> float:
-    good = isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e15  # NaN is not below it
-    return float(value) if good else otherwise
+def _sound(value: Any) -> Any:
+    """A JSON value without what a note cannot hold: half a surrogate pair, a number that is none."""
+    if isinstance(value, str):
+        return encoded(value).decode("utf-8", "surrogateescape")
+    if isinstance(value, dict):
+        return {_sound(key): _sound(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_sound(item) for item in value]
+    return None if isinstance(value, float) and not isfinite(value) else value
+
+
+def _texts(value: Any) -> tuple[str, ...]:
+    """The texts of a list, or the one that stands where a list belongs; what is no text is passed over."""
+    items = value if isinstance(value, list) else [value]
+    return tuple(item for item in items if isinstance(item, str) and item.strip())

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from bonsai.config import Settings
 
@@ -11,6 +11,13 @@ Tier = Literal["hot", "warm", "cold", "frozen"]
 IMPORTANCE = 0.5  # of a note that says none
 CONFIDENCE = 0.8  # of a fact by key that says none
 DAY = 86_400  # seconds
+_MOST = 1e15  # above every time and count there is; a larger whole number may not even be a float
+
+
+def finite(value: Any, otherwise: float) -> float:
+    """A value that others wrote as a number; `otherwise` for a text, true, NaN, infinity or what is beyond measure."""
+    good = isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < _MOST  # NaN is not below it
+    return float(value) if good else otherwise
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Text as it can be printed, and how much of it an agent reads."""
+"""Text as it can be printed and written, and how much of it an agent reads."""
 
 import re
 import unicodedata
@@ -11,6 +11,18 @@ _CJK = re.compile(
 )
 _ANSI = re.compile(r"\x1b(?:\[[0-?]{0,64}[ -/]{0,8}[@-~]|\][^\x07\x1b]{0,256}(?:\x07|\x1b\\))")
 _COMMENT_MARK = re.compile(r"<!--|-->")
+_HALF = re.compile("[\ud800-\udc7f\udd00-\udfff]")  # the other surrogates stand for bytes that are no UTF-8
+
+
+def encoded(text: str) -> bytes:
+    """The text as UTF-8, bytes that were none as they were; half a surrogate pair is U+FFFD.
+
+    JSON can say half a pair (a model's answer that was cut inside an emoji), and nothing can write it.
+    """
+    try:
+        return text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        return _HALF.sub("\ufffd", text).encode("utf-8", "surrogateescape")
 
 
 def count_tokens(text: str) -> int:

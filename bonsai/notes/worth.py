@@ -5,6 +5,7 @@ from collections.abc import Collection
 from typing import Literal, NamedTuple
 
 from bonsai.notes.note import parse, prose_lines
+from bonsai.notes.printed import encoded
 
 Kind = Literal["live-data", "code-structure", "git-history", "fix-recipe", "ephemeral", "documented"]
 
@@ -121,7 +122,7 @@ def find(text: str, documented: Collection[str] = frozenset()) -> list[Flag]:
         text: of the note.
         documented: lines of CLAUDE.md, AGENTS.md, README.md as `key` makes them.
     """
-    data = text.encode("utf-8", "surrogateescape")
+    data = encoded(text)
     note = parse(data)
     skip = data.count(b"\n", 0, note.body_start)
     found = []

@@ -9,6 +9,7 @@ from bonsai.notes.change import Plan
 from bonsai.notes.draft import Draft
 from bonsai.notes.layout import Tree
 from bonsai.notes.note import UTF16
+from bonsai.notes.printed import encoded
 from bonsai.passes.reports import DailyReport
 
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
@@ -38,14 +39,14 @@ def add(draft: Draft, tree: Tree, day: date, text: str) -> tuple[Plan, DailyRepo
     path = place(draft, tree, day)
     old = draft.get(path)
     if old is None:
-        data = f"# {day.isoformat()}\n\n{_bullet(entry)}\n".encode("utf-8", "surrogateescape")
+        data = encoded(f"# {day.isoformat()}\n\n{_bullet(entry)}\n")
         draft.create(path, data)
     else:
         if old.startswith(UTF16):
             raise BadData("is UTF-16, so nothing can be appended to it", path=path, hint="Save it as UTF-8.")
         eol = b"\r\n" if b"\r\n" in old else b"\n"
         start = old if not old or old.endswith(b"\n") else old + eol
-        draft.put(path, start + _bullet(entry).encode("utf-8", "surrogateescape").replace(b"\n", eol) + eol)
+        draft.put(path, start + encoded(_bullet(entry)).replace(b"\n", eol) + eol)
     whole = draft.need(path).decode("utf-8", "replace")
     return draft.plan("daily", f"daily: {day.isoformat()}", f"add to {path}"), DailyReport(path, whole, None)
 

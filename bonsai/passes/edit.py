@@ -8,6 +8,7 @@ from bonsai.notes.change import Plan
 from bonsai.notes.draft import Draft
 from bonsai.notes.layout import Kind
 from bonsai.notes.note import UTF16, can_splice, parse, set_fields
+from bonsai.notes.printed import encoded
 from bonsai.notes.provenance import PROMOTED, is_untrusted, source
 from bonsai.notes.view import View
 from bonsai.passes.edited import Written
@@ -40,7 +41,7 @@ def need_open(path: str) -> None:
 def create(draft: Draft, path: str, text: str) -> tuple[Plan, Written]:
     """Plan a new file. Raises Refused, CannotCreate (the name is taken)."""
     need_open(path)
-    draft.create(path, _bytes(text))
+    draft.create(path, encoded(text))
     return draft.plan("create", f"create: {layout.short(path)}", f"create {path}"), Written(path, None)
 
 
@@ -53,7 +54,7 @@ def change(draft: Draft, path: str, edit: Callable[[str], str]) -> tuple[Plan, W
     old = draft.need(path)
     if old.startswith(UTF16):
         raise BadData("is UTF-16, so nothing can be put into it", path=path, hint="Save it as UTF-8.")
-    data = _bytes(edit(old.decode("utf-8", "surrogateescape")))
+    data = encoded(edit(old.decode("utf-8", "surrogateescape")))
     was = parse(old)
     if is_untrusted(was) and not is_untrusted(parse(data)):
         data = _marked(path, data, source(was.fields) or "untrusted")
@@ -139,7 +140,3 @@ def _marked(path: str, data: bytes, said: str) -> bytes:
         raise BadData("would no longer say that it is from outside", path=path, hint="Keep its frontmatter as it is.")
     gone = {PROMOTED: None} if PROMOTED in parse(data).fields else {}
     return set_fields(data, {"source": said, **gone})
-
-
-def _bytes(text: str) -> bytes:
-    return text.encode("utf-8", "surrogateescape")

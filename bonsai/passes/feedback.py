@@ -9,6 +9,7 @@ from bonsai.notes.change import Plan
 from bonsai.notes.draft import Draft
 from bonsai.notes.layout import Tree
 from bonsai.notes.note import UTF16
+from bonsai.notes.printed import encoded
 from bonsai.notes.problem import Problem, problem
 from bonsai.passes.cared import Absolute, FeedbackAdded, FeedbackFixed, FeedbackList
 
@@ -39,7 +40,7 @@ def add(
         entry = feedback.confirmation(number, rule, today, context, why)
     else:
         entry = feedback.correction(number, rule, today, why, how)
-    data = feedback.append(text, entry).encode("utf-8", "surrogateescape")
+    data = encoded(feedback.append(text, entry))
     if old is None:
         draft.create(path, data)
     else:

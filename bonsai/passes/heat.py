@@ -10,6 +10,7 @@ from bonsai.facts import hot
 from bonsai.facts.bullet import Entry, text_of
 from bonsai.facts.extract import extract
 from bonsai.facts.hot import DOMAINS, Limits, Pruned
+from bonsai.facts.score import IMPORTANCE, finite
 from bonsai.notes import layout, taxonomy
 from bonsai.notes.change import Plan
 from bonsai.notes.draft import Draft
@@ -98,8 +99,7 @@ def _domain(item: Pruned) -> str:
 
 
 def _importance(entry: Entry) -> float:
-    value = entry.get("importance", 0.5)
-    return min(1.0, max(0.0, float(value))) if isinstance(value, int | float) else 0.5
+    return min(1.0, max(0.0, finite(entry.get("importance"), IMPORTANCE)))
 
 
 def _created(entry: Entry, now: datetime) -> str:

@@ -276,3 +276,23 @@ def test_boot_prints_what_is_loaded_with_the_notice(garden: Sandbox) -> None:
 def test_every_agent_has_its_table_row() -> None:
     assert {*AGENTS, "letta", "llms-txt"} == set(NAMES) == set(connect_command.AGENTS)
     assert set(LOADERS) == set(connect_command.LOADERS)
+
+
+def test_a_server_that_a_person_made_under_our_name_is_theirs(garden: Sandbox, home: Path) -> None:
+    mine = b'{"mcpServers": {"bonsai": {"command": "trees", "args": ["--pots"]}}}'
+    (home / ".gemini").mkdir()
+    (home / ".gemini/settings.json").write_bytes(mine)
+    with pytest.raises(Refused):
+        connect(garden, "gemini", home)
+    assert connect(garden, "gemini", home, remove=True) == []
+    assert files(home) == {".gemini/settings.json": mine}
+
+
+def test_our_own_server_moves_with_the_workspace(garden: Sandbox, home: Path) -> None:
+    old = {"mcpServers": {"bonsai": {"command": "/old/bonsai", "args": ["-C", "/old/place", "mcp"]}}}
+    (home / ".gemini").mkdir()
+    (home / ".gemini/settings.json").write_text(json.dumps(old))
+    connect(garden, "gemini", home)
+    assert json.loads((home / ".gemini/settings.json").read_text())["mcpServers"]["bonsai"]["args"][1] == str(
+        garden.root
+    )
