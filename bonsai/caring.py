@@ -106,7 +106,13 @@ class Caring(Place):
 
         from bonsai.passes import feedback
 
-        return feedback.entries(self._readable_or_none, self.tree)
+        report = feedback.entries(self._readable_or_none, self.tree)
+        if not report.entries:  # as after a migrate of a MEMORY.md whose section "Feedback" has become a note
+            with self._reading() as (run, _):
+                rows = list(run.look().notes(self.tree))
+            found = (row.path for row in rows if row.summary and row.summary.type == "feedback")
+            report.elsewhere = sorted(path for path in found if path != report.path)
+        return report
 
     def feedback_fix(self) -> FeedbackFixed:
         """Give entries whose number is there twice the next free one; the first keeps it. Raises NotFound."""

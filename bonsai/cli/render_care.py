@@ -31,6 +31,7 @@ def feedback_listed(report: FeedbackList) -> Iterator[Line | str]:
         yield f"{entry.id}  {entry.date or '          '}  {mark}  {flat(entry.rule)}"
     if not report.entries:
         yield f"{flat(report.path)} has no entry yet."
+        yield from (f"  {flat(path)} is feedback, too, in its own words" for path in report.elsewhere)
     yield from problems(report.problems)
 
 

@@ -29,11 +29,15 @@ class FeedbackAdded:
 
 @dataclass(slots=True)
 class FeedbackList:
-    """`feedback list`: the entries in order; numbers that are there twice are problems."""
+    """`feedback list`: the entries in order; numbers that are there twice are problems.
+
+    `elsewhere`: where there is no entry, the other notes of type feedback.
+    """
 
     path: str
     entries: list[Entry]
     problems: list[Problem]
+    elsewhere: list[str] = field(default_factory=list)
 
 
 @dataclass(slots=True)

@@ -376,3 +376,14 @@ def test_the_json_of_the_care_is_plain(box: Sandbox) -> None:
     box.ws.feedback_add("b", why="w", how="h")
     for report in (box.ws.feedback_list(), box.ws.heartbeat(), box.ws.check_facts(), box.ws.dates_check()):
         assert json.loads(json.dumps(as_json(report)))
+
+
+def test_feedback_that_a_migrate_made_a_note_of_is_named(box: Sandbox) -> None:
+    """ "has no entry yet" alone reads as if what the human had corrected were lost."""
+    box.write("MEMORY.md", "# Me\n\n## Feedback\n\n### F001: Read first (2026-02-02)\n- **Why**: guessed\n")
+    box.ws.commit()
+    box.ws.migrate()
+    report = box.ws.feedback_list()
+    assert (report.entries, report.elsewhere) == ([], ["memory/domains/general/feedback.md"])
+    box.ws.feedback_add(rule="Ask", why="it was wrong", how="always")
+    assert box.ws.feedback_list().elsewhere == []
