@@ -7,6 +7,7 @@ from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from datetime import UTC, date, datetime
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -178,7 +179,7 @@ class Caring(Place):
 
         with self._reading() as (run, _):
             project, view = self._project(projects), run.look()
-            answers = web_head.answers if online else _not_asked
+            answers = cache(web_head.answers) if online else _not_asked
             return check_facts.check(view, self.tree, self._store.read, project, answers, paths)
 
     def _project(self, more: Sequence[str] = ()) -> Project:

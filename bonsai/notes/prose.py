@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator
 
 _FENCE = re.compile(r"[ \t>]*(?:(?:[-*+]|\d{1,9}[.)]) +)?(`{3,}|~{3,})(.*)", re.DOTALL)
+_HEADING = re.compile(r" {0,3}#{1,6}(?:[ \t\r\n]|$)")
 _BULLET = re.compile(r" {0,3}(?:[-*+]|\d{1,9}[.)])(?:[ \t]|$)")
 
 
@@ -22,19 +23,20 @@ def prose_lines(text: str) -> Iterator[tuple[int, str]]:
     if "```" not in text and "~~~" not in text and "    " not in text and "\t" not in text:
         yield from enumerate(rows)
         return
+    # Indented code cannot go on with a paragraph: it may begin behind an empty line, a fence, a heading.
     fence, in_list, after_blank = "", False, True
     for number, row in enumerate(rows):
         found = _FENCE.match(row) if "```" in row or "~~~" in row else None
         if fence:
             if found and found[1].startswith(fence) and not found[2].strip():
-                fence = ""
+                fence, after_blank = "", True
             continue
         blank = not row.strip()
         deep = row.startswith(("    ", "\t", " \t", "  \t", "   \t"))
         in_list = in_list if blank or (row[0] in " \t" and not _BULLET.match(row)) else bool(_BULLET.match(row))
         if deep and not in_list and not blank and after_blank:
             continue
-        after_blank = blank
+        after_blank = blank or bool(_HEADING.match(row))
         if found and not (found[1][0] == "`" and "`" in found[2]) and (in_list or not deep):
             fence = found[1]
             continue

@@ -271,3 +271,9 @@ def test_only_the_phrases_change(pieces: list[str]) -> None:
     for phrase in reversed(found):
         text = text[: phrase.start] + phrase.absolute + text[phrase.end :]
     assert text == made
+
+
+@pytest.mark.parametrize("before", ["```\nx\n```\n", "# Heading\n", "text\n\n"])
+def test_indented_code_behind_a_fence_a_heading_or_an_empty_line_is_left_alone(before: str) -> None:
+    assert find(f"{before}    yesterday\n", date(2026, 3, 15)) == []
+    assert len(find("a paragraph\n    that began yesterday\n", date(2026, 3, 15))) == 1
