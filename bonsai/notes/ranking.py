@@ -4,6 +4,7 @@ The score is a weighted sum of signals (`notes/signals`). docs/ranking.md says h
 what each idea was worth on conversations that the fit had not seen; `scripts/fit-ranking` fits them anew.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from math import exp
 from typing import NamedTuple
@@ -16,6 +17,7 @@ from bonsai.notes.signals import Line, Scene
 WIDTH = 300  # passages that the index gives
 BESIDE = 1  # passages before and after each of them that are candidates, too
 MOST_REASONS = 12
+SPREAD = 0.1  # what a line loses for each better one of its note
 ZERO = 10.0  # the sum of signals that counts as even odds; a score is only for people to compare
 WEIGHTS = {
     "own": -5.374,
@@ -121,13 +123,25 @@ def rank(
     scene = Scene(query, candidates, statistics, known)
     weights = WEIGHTS if known is None else HYBRID
     chosen, others = scene.look()
-    scored = sorted(((_score(line, weights), line) for line in chosen), key=_order)
+    scored = _spread(sorted(((_score(line, weights), line) for line in chosen), key=_order))
     scored += [(_below(scored, others[0], line), line) for line in others]
     return _answers(scene, scored)
 
 
 def _score(line: Line, weights: Mapping[str, float]) -> float:
     return sum(weight * line.signals[name] for name, weight in weights.items())
+
+
+def _spread(scored: Sequence[tuple[float, Line]]) -> list[tuple[float, Line]]:
+    """The lines, best first, where each counts a little less for every better one of its note: an answer in parts
+    stands in several notes more often than all of it in one."""
+    before: Counter[str] = Counter()
+    spread = []
+    for score, line in scored:
+        path = line.candidate.about.path
+        spread.append((score - SPREAD * before[path], line))
+        before[path] += 1
+    return sorted(spread, key=_order)
 
 
 def _order(scored: tuple[float, Line]) -> tuple[float, str, tuple[int, int]]:
