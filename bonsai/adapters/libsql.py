@@ -5,6 +5,7 @@ The token goes into one header and nowhere else: no error, log or repr holds it.
 
 import base64
 import binascii
+import errno
 import http.client
 import json
 import ssl
@@ -17,7 +18,8 @@ from urllib.parse import SplitResult, urlsplit
 from bonsai.adapters.cold_tables import ColdTables, Rows, Statement
 from bonsai.errors import BonsaiError, Refused, Unavailable, Usage
 
-SECONDS = 15.0  # for one request
+SECONDS = 15.0  # without a sign of life
+LONGEST = 45.0  # for the whole of an answer
 MOST_READ = 256 * 1024 * 1024  # bytes of an answer
 _HINT = "Check --db-url and that the server is up; what was to be sent is kept and sent with the next consolidate."
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
@@ -71,7 +73,7 @@ class Libsql:
             with closing(self._connection()) as connection:
                 connection.request("POST", f"{self._url.path.rstrip('/')}/v2/pipeline", body, headers)
                 answer = connection.getresponse()
-                data = answer.read(MOST_READ)
+                data = _body(answer)
         except (OSError, http.client.HTTPException, ValueError) as error:
             raise self._failed(getattr(error, "strerror", None) or type(error).__name__) from error
         if answer.status in (401, 403):
@@ -121,6 +123,17 @@ def _checked(url: str, secret: bool) -> SplitResult:
     if found.scheme == "http" and secret and found.hostname not in _LOOPBACK:
         raise Refused("a token is not sent without encryption", path=found.hostname, hint="Use https:// or libsql://.")
     return found._replace(scheme="https") if found.scheme == "libsql" else found
+
+
+def _body(answer: http.client.HTTPResponse) -> bytes:
+    """The body, while there is time: a server that sends a byte now and then does not hold up a recall for ever."""
+    parts, left, end = list[bytes](), MOST_READ, time.monotonic() + LONGEST
+    while left > 0 and (part := answer.read1(min(left, 1 << 20))):
+        parts.append(part)
+        left -= len(part)
+        if time.monotonic() > end:
+            raise TimeoutError(errno.ETIMEDOUT, "it takes too long to answer")
+    return b"".join(parts)
 
 
 def _steps(statements: Sequence[Statement]) -> list[dict[str, Any]]:

@@ -10,7 +10,7 @@ from bonsai.adapters.postgres_log import COLUMNS, message_of
 from bonsai.conversation import unsaid
 from bonsai.conversation.armour import armour, bare
 from bonsai.conversation.fact import CONFIDENCE, Fact, Told, folded
-from bonsai.conversation.turn import Message
+from bonsai.conversation.turn import Message, countable
 from bonsai.notes.forget import Forget
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ class PostgresFacts:
     def newest(self, user: str, limit: int = 20) -> list[Fact]:
         """See FactStore."""
         where = "FROM semantic_facts WHERE user_id = %s ORDER BY updated_at DESC, fact_key LIMIT %s"
-        return self._query(f"SELECT {_COLUMNS} {where}", (armour(user), max(limit, 0)))
+        return self._query(f"SELECT {_COLUMNS} {where}", (armour(user), countable(limit)))
 
     def newest_with(self, thread: str, messages: int, user: str, facts: int) -> tuple[list[Message], list[Fact]]:
         """The newest messages of a thread and facts of a user, as `read` and `newest` give them, in one trip.
@@ -115,7 +115,7 @@ class PostgresFacts:
             f"FROM semantic_facts WHERE user_id = %s AND strpos({_FOLDED}, %s) > 0"
             " ORDER BY updated_at DESC, fact_key LIMIT %s"
         )
-        values = (armour(user), armour(query.casefold()), max(limit, 0))
+        values = (armour(user), armour(query.casefold()), countable(limit))
         return self._query(f"SELECT {_COLUMNS} {where}", values)
 
     def history(self, user: str, key: str) -> list[Fact]:

@@ -8,7 +8,7 @@ from bonsai.adapters.postgres import Postgres, each, iso
 from bonsai.conversation import unsaid
 from bonsai.conversation.armour import armour, armour_json, bare, bare_json
 from bonsai.conversation.ports import Appended
-from bonsai.conversation.turn import Event, Message
+from bonsai.conversation.turn import MOST, Event, Message, countable
 from bonsai.notes.forget import Forget
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ class PostgresLog:
     def read(self, thread: str, limit: int = 50, before: int = 0) -> list[Message]:
         """See MessageLog."""
         query = f"SELECT {COLUMNS} FROM messages WHERE thread_id = %s AND seq < %s ORDER BY seq DESC LIMIT %s"
-        rows = self._database.ask(query, (armour(thread), before or 2**62, max(limit, 0)))
+        rows = self._database.ask(query, (armour(thread), countable(before) or MOST, countable(limit)))
         return [message_of(row) for row in reversed(rows)]
 
     def record(self, event: Event) -> bool:
@@ -82,7 +82,7 @@ class PostgresLog:
 
     def events(self, user: str, type: str = "", limit: int = 50) -> list[Event]:
         """See MessageLog."""
-        values = {"user": armour(user), "type": armour(type), "limit": max(limit, 0)}
+        values = {"user": armour(user), "type": armour(type), "limit": countable(limit)}
         rows = self._database.ask(_EVENTS, values)
         return [Event(user, bare(kind), bare_json(payload), time or "") for kind, payload, time in rows]
 

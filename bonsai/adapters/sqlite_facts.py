@@ -9,6 +9,7 @@ from bonsai.adapters.sqlite_store import SqliteStore
 from bonsai.conversation import unsaid
 from bonsai.conversation.armour import armour, bare
 from bonsai.conversation.fact import Fact, Told, folded, replaces
+from bonsai.conversation.turn import countable
 from bonsai.notes.forget import Forget
 
 #: The tables of the conversation, each with its columns as the system that it goes back to has them, and ours.
@@ -74,14 +75,14 @@ class SqliteFacts:
     def newest(self, user: str, limit: int = 20) -> list[Fact]:
         """See FactStore."""
         where = "FROM semantic_facts WHERE user_id = ? ORDER BY updated_at DESC, fact_key LIMIT ?"
-        return self._query(f"SELECT {_COLUMNS} {where}", (armour(user), max(limit, 0)))
+        return self._query(f"SELECT {_COLUMNS} {where}", (armour(user), countable(limit)))
 
     def search(self, user: str, query: str, limit: int = 10) -> list[Fact]:
         """See FactStore."""
         where = (
             "FROM semantic_facts WHERE user_id = ? AND instr(folded, ?) > 0 ORDER BY updated_at DESC, fact_key LIMIT ?"
         )
-        values = (armour(user), armour(query.casefold()), max(limit, 0))
+        values = (armour(user), armour(query.casefold()), countable(limit))
         return self._query(f"SELECT {_COLUMNS} {where}", values)
 
     def history(self, user: str, key: str) -> list[Fact]:

@@ -10,7 +10,7 @@ from bonsai.adapters.sqlite_store import SqliteStore
 from bonsai.conversation import unsaid
 from bonsai.conversation.armour import armour, armour_json, bare, bare_json
 from bonsai.conversation.ports import Appended
-from bonsai.conversation.turn import Event, Message
+from bonsai.conversation.turn import MOST, Event, Message, countable
 from bonsai.notes.forget import Forget
 
 _COLUMNS = "id, thread_id, role, content, user_id, intent, metadata, created_at, seq"
@@ -33,7 +33,7 @@ class SqliteLog:
     def read(self, thread: str, limit: int = 50, before: int = 0) -> list[Message]:
         """See MessageLog."""
         query = f"SELECT {_COLUMNS} FROM messages WHERE thread_id = ? AND seq < ? ORDER BY seq DESC LIMIT ?"
-        rows = self._file.ask(query, (armour(thread), before or 2**62, max(limit, 0)))
+        rows = self._file.ask(query, (armour(thread), countable(before) or MOST, countable(limit)))
         return [_message(row) for row in reversed(rows)]
 
     def record(self, event: Event) -> bool:
@@ -49,7 +49,7 @@ class SqliteLog:
             "SELECT type, payload, ts FROM events WHERE user_id = ?1 AND (?2 = '' OR type = ?2)"
             " ORDER BY seq DESC LIMIT ?3"
         )
-        rows = self._file.ask(query, (armour(user), armour(type), max(limit, 0)))
+        rows = self._file.ask(query, (armour(user), armour(type), countable(limit)))
         return [Event(user, bare(kind), bare_json(json.loads(payload)), time) for kind, payload, time in rows]
 
     def erase(self, what: Forget, *, count: bool = False) -> int:

@@ -7,7 +7,7 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from bonsai.conversation.turn import need_name, need_text
+from bonsai.conversation.turn import json_text, need_name, need_text
 from bonsai.errors import BadData
 
 CONFIDENCE = 0.8  # of a fact that says nothing about it
@@ -43,17 +43,22 @@ class Fact(NamedTuple):
 def told(item: Told | Mapping[str, Any]) -> Told:
     """A checked fact, also from a mapping with `key`, `value` and perhaps `confidence`. Raises BadData."""
     if not isinstance(item, Told):
-        unknown = set(item) - {"key", "value", "confidence", "keep_confident"}
-        if unknown or "key" not in item or "value" not in item:
+        good = isinstance(item, Mapping) and not set(item) - {"key", "value", "confidence", "keep_confident"}
+        if not good or item.get("key") is None or item.get("value") is None:
             raise BadData("a fact has a key, a value and perhaps a confidence", hint='{"key": "city", "value": "Oslo"}')
         keep = bool(item.get("keep_confident", False))
-        item = Told(str(item["key"]), str(item["value"]), item.get("confidence", CONFIDENCE), keep)
+        item = Told(str(item["key"]), _text(item["value"]), item.get("confidence", CONFIDENCE), keep)
     need_name("key", item.key)
     need_text("value", item.value)
     sure = item.confidence
     if isinstance(sure, bool) or not isinstance(sure, int | float) or not 0 <= sure <= 1:
         raise BadData(f"the confidence {sure!r} is no number from 0 to 1", hint="Say 0.8, or leave it out.")
     return Told(item.key, item.value, float(sure), item.keep_confident)
+
+
+def _text(value: Any) -> str:
+    """A value as a text: of what a model says in JSON, that JSON."""
+    return value if isinstance(value, str) else json_text(value)
 
 
 def replaces(new: Told, old: Fact, turn: str, since: str | None) -> bool:

@@ -11,6 +11,7 @@ from bonsai.conversation.armour import armour
 from bonsai.errors import BadData
 
 MAX_NAME = 600  # bytes of a thread, user, key or type: a row of an index in PostgreSQL holds 2,700
+MOST = 2**62  # rows
 MAX_TEXT = 16 * 1024 * 1024  # bytes of a message or a value
 _SPACE = UUID("6f0a6c4e-3c55-5d0e-9d67-0b0a5e1b7a11")  # in which ids are made out of names
 
@@ -81,7 +82,8 @@ def event(user: str, type: str, payload: Mapping[str, Any]) -> Event:
 
 
 def need_name(what: str, text: str) -> str:
-    """Raises BadData for a name that is empty or too long for an index."""
+    """Raises BadData for a name that is no text, is empty or too long for an index."""
+    _need_str(what, text)
     if not text.strip():
         raise BadData(f"the {what} is empty", hint=f"Name the {what}.")
     if len(text) > MAX_NAME or len(armour(text).encode()) > MAX_NAME:
@@ -90,12 +92,23 @@ def need_name(what: str, text: str) -> str:
 
 
 def need_text(what: str, text: str) -> str:
-    """Raises BadData for a text that is empty or larger than 16 MiB."""
+    """Raises BadData for a text that is none, is empty or larger than 16 MiB."""
+    _need_str(what, text)
     if not text:
         raise BadData(f"the {what} is empty", hint="Say something.")
     if len(text) > MAX_TEXT:
         raise BadData(f"the {what} is larger than {MAX_TEXT >> 20} MiB", hint="Keep it in a file and name that.")
     return text
+
+
+def _need_str(what: str, text: Any) -> None:
+    if not isinstance(text, str):  # callers hand on what a model or a client sent as JSON
+        raise BadData(f"the {what} is no text", hint="Give it as a text.")
+
+
+def countable(number: int) -> int:
+    """A number of rows, or a place among them, as a database counts: in 64 bits, none below zero."""
+    return min(max(number, 0), MOST)
 
 
 def json_text(value: Any) -> str:

@@ -1,11 +1,15 @@
-"""A libSQL server that answers nonsense: an error that says so, and never the token."""
+"""A libSQL server that answers nonsense, or without an end: an error that says so, and never the token."""
 
+import io
+import itertools
 from collections.abc import Callable
-from typing import Any
+from http.client import HTTPResponse
+from typing import Any, cast
 
 import pytest
 from hrana import hrana
 
+from bonsai.adapters import libsql
 from bonsai.adapters.libsql import libsql_archive
 from bonsai.errors import Refused, Unavailable
 
@@ -34,3 +38,15 @@ def test_nonsense_is_told_without_the_token(kind: str, monkeypatch: pytest.Monke
         with pytest.raises((Refused, Unavailable)) as caught:
             archive.init()
     assert server.token not in f"{caught.value} {caught.value.hint}"
+
+
+def test_an_answer_that_has_no_end_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    minutes = itertools.count(step=60)
+    monkeypatch.setattr(libsql.time, "monotonic", lambda: next(minutes))
+
+    class Drip(io.BytesIO):
+        def read1(self, size: int | None = -1) -> bytes:
+            return b" "
+
+    with pytest.raises(TimeoutError):
+        libsql._body(cast(HTTPResponse, Drip()))

@@ -351,3 +351,40 @@ def test_a_fact_in_the_tree_says_which_day_yesterday_was(ws: Path, monkeypatch: 
 def test_a_database_keeps_the_words_of_a_fact(ws: Path) -> None:
     with Conversation.open(ws, facts="sqlite") as talk:
         assert talk.set_fact("ann", "home", "Moved to Oslo yesterday.").value == "Moved to Oslo yesterday."
+
+
+@pytest.mark.parametrize("odd", [None, 5, True, {"a": 1}, ["x"], b"x"])
+def test_what_is_no_text_is_bad_data_before_anything_is_stored(talk: Conversation, odd: object) -> None:
+    for call in (
+        lambda: talk.add("t", "user", odd),  # type: ignore[arg-type]
+        lambda: talk.add("t", odd, "x"),  # type: ignore[arg-type]
+        lambda: talk.load(odd),  # type: ignore[arg-type]
+        lambda: talk.set_fact("u", "k", odd),  # type: ignore[arg-type]
+        lambda: talk.write_back("t", "u", "said", "answered", facts=[odd]),  # type: ignore[list-item]
+    ):
+        with pytest.raises(BadData):
+            call()
+    assert talk.history("t") == [] and talk.facts("u") == []
+
+
+def test_a_fact_of_a_model_keeps_its_value_as_json_and_null_is_none(talk: Conversation) -> None:
+    told = [{"key": "age", "value": 41}, {"key": "likes", "value": ["tea", "figs"]}, {"key": "here", "value": True}]
+    talk.write_back("t", "u", "said", "answered", facts=told)
+    assert {fact.key: fact.value for fact in talk.facts("u")} == {
+        "age": "41",
+        "likes": '["tea","figs"]',
+        "here": "true",
+    }
+    with pytest.raises(BadData):
+        talk.write_back("t", "u", "said", "answered", facts=[{"key": "age", "value": None}])
+    fact = talk.fact("u", "age")
+    assert fact is not None and fact.value == "41"
+
+
+def test_a_limit_beyond_every_number_of_rows_is_all_of_them(talk: Conversation) -> None:
+    talk.write_back("t", "u", "said", "answered", facts=[Told("k", "v")])
+    talk.record("u", "walk", {"km": 5})
+    assert len(talk.history("t", 10**30, before=10**30)) == 2
+    assert (
+        len(talk.events("u", limit=10**30)) == len(talk.facts("u", 10**30)) == len(talk.search_facts("u", "v", 10**30))
+    )
