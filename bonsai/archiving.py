@@ -36,6 +36,7 @@ class Archiving(Counting, Finding):
     """A workspace with a cold tier."""
 
     _archive: ColdTables | None = None
+    _damage_told = False
 
     def connect(self, url: str = "", token: str = "") -> None:
         """Use a libSQL database as the cold tier; without a URL that of the environment, else a file in .bonsai/."""
@@ -105,6 +106,7 @@ class Archiving(Counting, Finding):
             report.hot_size_bytes = hot.size(self._boot())
             run.save()
         self._catch_up_cold(report)
+        report.warnings += self.cold_damage()
         self._counted(consolidations=1, evictions=len(out))
         self._noted("last_consolidation", int(self.now().timestamp()))
         return report
@@ -216,6 +218,7 @@ class Archiving(Counting, Finding):
         except BonsaiError as error:
             warnings.append(f"{error}; the cold tier was not searched")
             return found
+        warnings += self.cold_damage()
         if not rows:
             return found
         from bonsai.facts import archive as archives
@@ -228,6 +231,14 @@ class Archiving(Counting, Finding):
             if not self._store.exists(path):
                 found.put(document(path, archives.note_of(row, "")), nowhere)
         return found
+
+    def cold_damage(self) -> list[str]:
+        """What became of a damaged file of the cold tier since the workspace was opened, as warnings; told once."""
+        damage = self._archive.damage() if self._archive else ""
+        if not damage or self._damage_told:
+            return []
+        self._damage_told = True
+        return [f"{damage}; `bonsai recall --deleted` finds its facts in the history"]
 
     # -- the database ----------------------------------------------------------------------------------
 

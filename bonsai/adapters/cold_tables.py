@@ -67,8 +67,15 @@ _MOST_WORDS = 16
 class ColdTables:
     """An `Archive` over anything that carries out SQL."""
 
-    def __init__(self, run: Run, *, remote: bool, close: Callable[[], None] = lambda: None) -> None:
-        self.remote = remote
+    def __init__(
+        self,
+        run: Run,
+        *,
+        remote: bool,
+        close: Callable[[], None] = lambda: None,
+        damage: Callable[[], str] = lambda: "",
+    ) -> None:
+        self.remote, self.damage = remote, damage  # `damage`: what became of a damaged file, "" where nothing did
         self._run, self._close = run, close
         self._ready = False
         self._words = False  # whether the server has FTS5

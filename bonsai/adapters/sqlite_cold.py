@@ -48,4 +48,4 @@ def _archive(store: SqliteStore) -> ColdTables:
                     raise Refused(f"the database refuses a statement: {error}", path=NAME) from error
                 raise
 
-    return ColdTables(run, remote=False, close=store.close)
+    return ColdTables(run, remote=False, close=store.close, damage=lambda: store.damage)
