@@ -387,6 +387,6 @@ def test_a_damaged_cold_tier_is_set_aside_and_that_is_said(garden: Sandbox, firs
         assert ws.cold_query("llamas") == []
         said = ws.cold_damage()
     else:
-        said = ws.recall("dinner").warnings if first == "recall" else ws.consolidate().warnings
+        said = ws.recall("dinner").warnings if first == "recall" else ws.consolidate("full").warnings
     assert len(said) == 1 and "cold.db.broken-" in said[0] and "--deleted" in said[0]
     assert ws.cold_damage() == [] and ws.recall("dinner").warnings == []
