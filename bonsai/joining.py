@@ -133,7 +133,7 @@ class Encounter:
         run.kept_back = {*found.held, *(item.path for item in found.problems)}
         edited: list[Row] = [row for row in found.rows if row.path not in indexes]
         op = "edit" if edited else "reindex"
-        subject = f"{op}: {layout.listed([row.path for row in edited or found.rows])}"
+        subject = f"{op}: {pending.subject(edited or found.rows)}"
         run.commit_rows(found.rows, op, subject, pending.describe(edited))
 
     def _need_calm(self, found: Meeting) -> None:

@@ -223,8 +223,8 @@ class Run(Commits):
         outside = replace(self.out, actor="human") if self.out.actor in ("import", "daemon") else self.out
         edit = Run(outside)  # a run of its own, so that `undo` can take back the one without the other
         edit.view, edit._look = self.view, self._look
-        names = layout.listed([row.path for row in found.rows])
-        sha = edit.commit_rows(found.rows, "edit", f"edit: {names}", pending.describe(found.rows))
+        subject = f"edit: {pending.subject(found.rows)}"
+        sha = edit.commit_rows(found.rows, "edit", subject, pending.describe(found.rows))
         self.behind = edit.behind
         return sha
 

@@ -210,7 +210,7 @@ class Workspace(Tiers, Finding, Pruning, Forgetting, Checks, Devices, Watched, C
             sha = run.commit_rows(
                 found.rows,
                 op,
-                f"{op}: {layout.listed([row.path for row in edited or found.rows])}",
+                f"{op}: {pending.subject(edited or found.rows)}",
                 pending.describe(edited),
             )
             run.save()

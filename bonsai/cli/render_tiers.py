@@ -2,9 +2,11 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
+from datetime import UTC, datetime
 
 from bonsai.cli.render import committed
 from bonsai.cli.screen import Line
+from bonsai.notes import moment
 from bonsai.passes.tiered import (
     ColdHit,
     ConsolidateReport,
@@ -96,7 +98,11 @@ def from_cloud(report: FromCloudReport) -> Iterator[Line | str]:
 
 def numbers(report: Metrics) -> Iterator[Line | str]:
     """`metrics`."""
-    yield from (f"{name.replace('_', ' ')}: {value}" for name, value in asdict(report).items())
+    for name, value in asdict(report).items():
+        said = value
+        if name == "last_consolidation":
+            said = moment.stamp(datetime.fromtimestamp(value, UTC)) if value else "never"
+        yield f"{name.replace('_', ' ')}: {said}"
 
 
 def _more(count: int) -> Iterator[str]:

@@ -15,12 +15,13 @@ from bonsai.notes.common_words import GLUE
 from bonsai.notes.printed import without_escapes
 from bonsai.notes.stem import stem
 
-VERSION = 2  # of `index_terms`: an index that was made with another one is made anew
+VERSION = 3  # of `index_terms`: an index that was made with another one is made anew
 MAX_TERMS = 32  # of a query
 MAX_QUERY = 10_000  # characters of a query that are looked at
 
 _WORD = re.compile(r"\w+(?:[-.'’:/@+&]\w+)*")
 _PART = re.compile(r"[^\W\d_]+|\d+")
+_JOINED = re.compile(r"[^\W\d_]{1,12}-[^\W\d_]{1,12}")
 _CAMEL = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|\d+")
 _WIDE = re.compile(
     "[\u3041-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\uf900-\ufaff\U00020000-\U0003ffff]+"
@@ -119,6 +120,8 @@ def _terms(token: str) -> list[str]:
     if "'" in whole:
         return [term for part in whole.split("'") if part not in _ENDINGS for term in _terms(part)]
     parts = [] if whole.isalpha() else _PART.findall(whole)
+    if _JOINED.fullmatch(whole):  # somebody else writes wifi, email
+        parts.append(whole.replace("-", ""))
     if token.isascii() and not (token.islower() or token.isupper() or token.istitle()):
         parts += [part.casefold() for part in _CAMEL.findall(token)]
     return [whole, *(part for part in parts if part != whole)]

@@ -83,6 +83,14 @@ def require_no_accident(view: View, share: float, only: Sequence[str] = ()) -> N
         )
 
 
+def subject(rows: Sequence[Row]) -> str:
+    """What an edit changed, as the subject of its commit says it: `business/pricing; deleted general/todo`."""
+    gone = [row.path for row in rows if row.stat is None]
+    there = [row.path for row in rows if row.stat is not None]
+    told = [layout.listed(there)] if there else []
+    return "; ".join([*told, f"deleted {layout.listed(gone)}"] if gone else told)
+
+
 def describe(rows: Sequence[Row]) -> str:
     """The body of the commit message of an edit: a line for each note."""
     lines = []

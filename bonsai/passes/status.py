@@ -104,8 +104,15 @@ def _git(facts: Facts) -> list[Problem]:
         words = "somebody's git holds index.lock: when no git runs, `bonsai doctor --unlock` removes it"
         found.append(problem("git-lock", ".git/index.lock", words))
     if facts.pending:
-        one = len(facts.pending) == 1
-        words = f"{len(facts.pending)} file{'' if one else 's'} not committed yet: run `bonsai commit`"
+        others = len(facts.pending) - 1
+        who = (
+            ""
+            if not others
+            else "this and one other file are "
+            if others == 1
+            else f"this and {others} other files are "
+        )
+        words = f"{who}not committed yet: run `bonsai commit`"
         found.append(problem("uncommitted", facts.pending[0].path, words))
     return found
 

@@ -11,6 +11,7 @@ from bonsai.notes.query import index_terms, parse
     ("text", "some"),
     [
         ("multi-agent", {"multi-agent", "multi", "agent"}),
+        ("Wi-Fi", {"wi-fi", "wifi"}),
         ("parse_user", {"parse_user", "pars", "user"}),
         ("getUserName", {"get", "user", "name"}),
         ("12:30 v1.2", {"12:30", "12", "30", "v1.2"}),

@@ -162,8 +162,8 @@ def test_what_had_no_closer_look_comes_after_what_had_one():
 
 
 def test_parts_of_an_answer_in_several_notes_come_before_more_of_the_same_note() -> None:
-    rows = [f"- The roses of row {row} were cut.\n- Its hedge is green and was planted in spring by the man next door.\n"
-            for row in ("one", "two", "six")]  # fmt: skip
+    hedge = "- Its hedge is green and was planted in spring by the man next door.\n"
+    rows = [f"- The roses of row {row} were cut.\n{hedge}" for row in ("one", "two", "six")]
     other = "# Letters\n\n- The roses of row ten were cut.\n"
     order = [item.candidate.about.path for item in found("which roses were cut", a="".join(rows), b=other)]
     assert [path[-4] for path in order] == ["a", "a", "b", "a"]

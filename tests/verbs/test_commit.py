@@ -399,3 +399,16 @@ def test_archiving_and_purging_everything_is_our_own_doing(ten: Sandbox, at) -> 
     assert len(ten.ws.purge(yes=True).purged) == 10
     assert not any(item.code == "mass-deletion" for item in ten.problems())
     assert ten.ws.commit().commit is None
+
+
+def test_the_log_tells_what_was_deleted_by_hand(box: Sandbox) -> None:
+    for name in ("a", "b", "c"):
+        box.write(f"{GENERAL}/{name}.md", f"# {name}\n")
+    box.ws.commit()
+    (box.root / f"{GENERAL}/a.md").unlink()
+    box.write(f"{GENERAL}/b.md", "# b\n\nmore\n")
+    assert box.ws.commit().commit
+    assert box.ws.log(limit=1).commits[0].message == "edit: general/b; deleted general/a"
+    (box.root / f"{GENERAL}/b.md").unlink()
+    box.ws.commit()
+    assert box.ws.log(limit=1).commits[0].message == "edit: deleted general/b"
