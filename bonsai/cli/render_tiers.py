@@ -6,7 +6,6 @@ from datetime import UTC, datetime
 
 from bonsai.cli.render import committed
 from bonsai.cli.screen import Line
-from bonsai.notes import moment
 from bonsai.passes.tiered import (
     ColdHit,
     ConsolidateReport,
@@ -101,7 +100,7 @@ def numbers(report: Metrics) -> Iterator[Line | str]:
     for name, value in asdict(report).items():
         said = value
         if name == "last_consolidation":
-            said = moment.stamp(datetime.fromtimestamp(value, UTC)) if value else "never"
+            said = f"{datetime.fromtimestamp(value, UTC):%Y-%m-%dT%H:%M:%SZ}" if value else "never"
         yield f"{name.replace('_', ' ')}: {said}"
 
 
