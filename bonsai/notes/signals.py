@@ -16,6 +16,7 @@ from bonsai.notes.query import Query
 from bonsai.notes.traits import asks, dated, fitting, proper, times
 
 CLOSER_LOOK = 100  # candidates of which all signals are computed: those that look best at first sight
+CLOSER_BY_MEANING = 150  # where it is known what they mean: there more of them are worth it
 REACH = 5  # passages to each side that count as near
 FIELDS = {"title": 0.7, "tags": 0.7, "path": 0.6, "heading": 0.8}  # what a term there is worth against one in the text
 USUAL = 10.0  # terms of a passage, where nothing is counted yet
@@ -84,7 +85,8 @@ class Scene:
             path = line.candidate.about.path
             line.sight = self._first_sight(line) + 0.1 * heads[path] + 0.2 * wholes[path][0] + FIRST * line.alike[1]
         lines.sort(key=lambda line: (-line.sight, line.candidate.about.path, line.candidate.number))
-        chosen = lines[:CLOSER_LOOK]
+        closer = CLOSER_LOOK if self.known is None else CLOSER_BY_MEANING
+        chosen = lines[:closer]
         for line in chosen:
             path = line.candidate.about.path
             line.signals = self._words(line)
@@ -94,7 +96,7 @@ class Scene:
         self._compare(chosen)
         if self.known is not None:
             _mean(chosen)
-        return chosen, [line for line in lines[CLOSER_LOOK:] if line.held or line.fields or line.alike[0] >= ALIKE]
+        return chosen, [line for line in lines[closer:] if line.held or line.fields or line.alike[0] >= ALIKE]
 
     # -- words -------------------------------------------------------------------------------------------------
 
