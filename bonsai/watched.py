@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from bonsai.adapters.files import Files, ensure_private
 from bonsai.adapters.lock import WriterLock, is_held
-from bonsai.errors import Busy
+from bonsai.errors import BonsaiError, Busy
 from bonsai.place import Place
 
 if TYPE_CHECKING:
@@ -37,6 +37,8 @@ class Watched(Place):
         try:
             # Not 0: whoever asks whether there is a daemon (`is_held`) has the lock for an instant.
             with WriterLock(f"{self._private}/daemon.lock", 0.5)():
+                with suppress(BonsaiError):  # what a dead one said must not be taken for ours
+                    self._store.discard(DAEMON)
                 yield
         except Busy as error:
             if is_held(f"{self._private}/daemon.lock") and error.path == ".bonsai/lock":
@@ -94,8 +96,8 @@ class Watched(Place):
         """Whether a daemon watches this workspace, and how it is. A dead one holds no lock, whatever the file says."""
         from bonsai.passes.reports import DaemonReport
 
+        running = is_held(f"{self._private}/daemon.lock")  # before the file: the lock is taken first
         said = self._json(DAEMON)
-        running = is_held(f"{self._private}/daemon.lock")
         pid = said.get("pid")
         number = pid if running and isinstance(pid, int) else None
 
