@@ -17,7 +17,7 @@ from bonsai.passes.reports import WhyLine
 from bonsai.workspace import Workspace
 
 ALL = os.environ.get("BONSAI_FAULTS") == "all"
-COMMITS, LINES = (5000, 1000) if ALL else (600, 60)
+COMMITS, LINES = (5000, 1000) if ALL else (1500, 60)
 SLOWER = 3.0  # times what `git blame -C -C` takes
 
 
