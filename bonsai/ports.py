@@ -390,8 +390,8 @@ class History(Protocol):
     def ignored(self, paths: Sequence[str]) -> set[str]:
         """Those that the ignore rules exclude (whether tracked or not)."""
 
-    def filtered(self, paths: Sequence[str]) -> set[str]:
-        """Those with a `filter` attribute (git-crypt, LFS, …): the raw bytes may not be committed."""
+    def filtered(self, paths: Sequence[str], attributes: Sequence[str] | None = None) -> set[str]:
+        """Those with a `filter` (git-crypt, LFS); `attributes`: all `.gitattributes` inside, None: look for them."""
 
     def merge(self, base: bytes, ours: bytes, theirs: bytes) -> tuple[bytes, bool]:
         """Three-way merge of one text; (result with markers where needed, whether it is clean)."""

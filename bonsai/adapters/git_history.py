@@ -267,10 +267,10 @@ class GitHistory:
             raise self._run.failure(result)
         return {path.removeprefix("./") for path in _text(result.out).split("\0") if path}
 
-    def filtered(self, paths: Sequence[str]) -> set[str]:
+    def filtered(self, paths: Sequence[str], attributes: Sequence[str] | None = None) -> set[str]:
         """See History."""
         layout = self._repo.layout()
-        if not paths or not any(_mentions_filter(name) for name in _attribute_files(layout, paths)):
+        if not paths or not any(_mentions_filter(name) for name in _attribute_files(layout, paths, attributes)):
             return set()
         data = b"".join(b"%s\0" % _bytes(path) for path in paths)
         tokens = _text(self._run.ok("check-attr", "-z", "--stdin", "filter", data=data)).split("\0")
@@ -349,15 +349,16 @@ def _object_id(algorithm: str, kind: bytes, data: bytes) -> str:
     return digest.hexdigest()
 
 
-def _attribute_files(layout: Layout, paths: Sequence[str]) -> set[str]:
-    """Every file that can give one of the paths an attribute."""
-    folders = {""}
-    for below in {path.rpartition("/")[0] for path in paths}:  # few, of 10,000 notes
+def _attribute_files(layout: Layout, paths: Sequence[str], known: Sequence[str] | None) -> set[str]:
+    """Every file that can give one of the paths an attribute; of those in the memory, the `known` are all there are."""
+    folders, inside = {""}, {path.rpartition("/")[0] for path in paths} if known is None else {""}
+    for below in inside:  # few, of 10,000 notes
         folder = layout.full(below) if below else layout.prefix.rstrip("/")
         while folder not in folders:
             folders.add(folder)
             folder = folder.rpartition("/")[0]
     found = {os.path.join(layout.top, os.fsdecode(_bytes(folder)), ".gitattributes") for folder in folders}
+    found |= {os.path.join(layout.top, os.fsdecode(_bytes(layout.full(path)))) for path in known or ()}
     return found | {os.path.join(layout.common_dir, "info", "attributes"), "/etc/gitattributes"}
 
 

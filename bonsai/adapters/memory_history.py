@@ -226,7 +226,7 @@ class MemoryHistory:
         """Those in `ignoring`."""
         return self.ignoring & set(paths)
 
-    def filtered(self, paths: Sequence[str]) -> set[str]:
+    def filtered(self, paths: Sequence[str], attributes: Sequence[str] | None = None) -> set[str]:
         """Those in `filtering`."""
         return self.filtering & set(paths)
 

@@ -236,12 +236,13 @@ def test_an_index_in_an_ignored_folder_is_not_committed_either(box: Sandbox) -> 
     assert not [path for path in box.tree() if "private" in path]
 
 
-@pytest.mark.parametrize("rule", ["ignored", "filtered"])
+@pytest.mark.parametrize("rule", ["ignored", "filtered", "filtered in its folder"])
 def test_no_commit_quotes_a_private_note(garden: Sandbox, rule: str) -> None:
     if rule == "ignored":
         garden.write(".gitignore", "diary*.md\n")
     else:
-        garden.write(".gitattributes", "diary*.md filter=git-crypt\n")
+        folder = "memory/domains/private/" if "folder" in rule else ""
+        garden.write(f"{folder}.gitattributes", "diary*.md filter=git-crypt\n")
     acts = [
         lambda: garden.ws.commit("memory/domains/private"),
         lambda: garden.ws.commit("memory"),
