@@ -26,6 +26,7 @@ def connect(report: ConnectReport) -> Lines:
     elif report.dry_run:
         yield "Nothing was changed yet."
     else:
-        yield f"{report.agent} is {'disconnected' if report.removed else 'connected'} ({len(report.changes)} files)."
+        count = "1 file" if len(report.changes) == 1 else f"{len(report.changes)} files"
+        yield f"{report.agent} is {'disconnected' if report.removed else 'connected'} ({count})."
     if report.notice and not report.removed:
         yield Line(flat(report.notice), "yellow")

@@ -9,6 +9,7 @@ import pytest
 from scenes import MANY, SCENES, Scene
 
 POINTS = 20  # of each verb in the default run
+NEARLY = 0.95  # of the steps: a run takes some more or less, as it waits for git or not, and may be done by the last
 TWICE = ("migrate", "move", "apply", "undo", "init")  # whose recovery is killed too
 
 
@@ -21,7 +22,7 @@ def test_a_kill_at_any_step_loses_nothing_and_the_next_command_puts_it_right(sce
     def kill(at: int) -> str:
         root = stage.copy()
         found = harness.run(scene.call(root), kill_at=at)
-        if not found.killed:
+        if not found.killed and (found.code or at < stage.steps * NEARLY):
             return f"step {at}: {found}"
         wrong = stage.torn(root)
         wrong += stage.unsettled(root, harness.run(scene.again(root)))
