@@ -93,7 +93,7 @@ class Checks(Place):
     def _evidence(self, fsck: list[str]) -> verifying.Evidence:
         from bonsai.passes import pending
         from bonsai.passes import verify as verifying
-        from bonsai.ports import Blob
+        from bonsai.ports.history import Blob
 
         cached = self._cache.load()
         remembered, head = {path: replace(row) for path, row in cached.rows.items()}, dict[str, Blob]()

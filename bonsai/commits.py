@@ -17,7 +17,9 @@ from bonsai.notes.secrets import Secret, find_in
 from bonsai.notes.view import COMMITTED, View
 from bonsai.passes.look import Look
 from bonsai.passes.recover import changes, happened, take_back
-from bonsai.ports import Author, Blob, Cache, FileChange, History, Journal, Lock, NoteStore
+from bonsai.ports.derived import Cache
+from bonsai.ports.disk import Journal, Lock, NoteStore
+from bonsai.ports.history import Author, Blob, FileChange, History
 
 LATE = ".bonsai/unrefreshed.json"
 TRIES = 8  # of a commit, when somebody else moves HEAD at the same time

@@ -17,7 +17,7 @@ from bonsai.passes import erase
 if TYPE_CHECKING:
     from bonsai.notes.forget import Forget
     from bonsai.passes.erased import EraseReport
-    from bonsai.ports import NoteStore
+    from bonsai.ports.disk import NoteStore
 
 #: What else bonsai keeps that can hold text: its name in `.bonsai`, and what takes the forgotten out of that file.
 STORES: dict[str, Callable[[str, Forget, bool], int]] = {

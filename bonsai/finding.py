@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from bonsai.passes.recall import Scope
     from bonsai.passes.search import Eyes, Source
     from bonsai.passes.tree_search import Choice, Node
-    from bonsai.ports import Passages, SearchIndex
+    from bonsai.ports.derived import Passages, SearchIndex
 
 Mode = Literal["", "lexical", "hybrid", "tree", "llm"]
 TRIES = 4  # of a recall, while the notes that it finds are saved or the index is damaged

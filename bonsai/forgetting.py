@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from bonsai.notes.forget import Forget
     from bonsai.passes.allow import AllowReport
     from bonsai.passes.erased import EraseReport, Told
-    from bonsai.ports import Blob
+    from bonsai.ports.history import Blob
     from bonsai.run import Run
 
 ERASING = ".bonsai/erasing"  # the mirror, and the job: while the job stands there, the erasure goes on to its end
@@ -317,7 +317,7 @@ class Forgetting(Place):
         """The person's index without what is erased; whatever else is staged there stays."""
 
         from bonsai.adapters.git_objects import ask
-        from bonsai.ports import Blob
+        from bonsai.ports.history import Blob
 
         blobs: dict[str, Blob | None] = {}
         for path, mode, data in self._staged(git, what, names):

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
         UrlReport,
         ValidateReport,
     )
-    from bonsai.ports import Llm
+    from bonsai.ports.llm import Llm
     from bonsai.run import Run
 
 TURNS = ".bonsai/turns.jsonl"  # conversations that wait to be distilled

@@ -14,7 +14,7 @@ from bonsai.notes.view import COMMITTED
 from bonsai.passes import erase, pending, sync
 from bonsai.passes.sync import Meeting
 from bonsai.passes.synced import SyncReport
-from bonsai.ports import Blob, FileChange
+from bonsai.ports.history import Blob, FileChange
 from bonsai.run import Run
 
 

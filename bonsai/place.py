@@ -76,7 +76,7 @@ class Place:
     def _outside(self) -> Outside:
         from bonsai.adapters.journal import FileJournal
         from bonsai.commits import Outside
-        from bonsai.ports import Author
+        from bonsai.ports.history import Author
 
         return Outside(
             store=self._store,

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from bonsai.notes.view import View
     from bonsai.passes.reports import DiffReport, LogReport, ShowReport, WhyReport
     from bonsai.passes.why import Target, Version
-    from bonsai.ports import Commit
+    from bonsai.ports.history import Commit
 
 _RUN = re.compile(r"[0-9a-f]{4,40}")
 _MORE = 8  # commits that are looked at first for each that is wanted; where that is not enough, all are

@@ -15,7 +15,7 @@ from bonsai.place import Place
 
 if TYPE_CHECKING:
     from bonsai.passes.reports import DaemonReport
-    from bonsai.ports import Watcher
+    from bonsai.ports.disk import Watcher
 
 DAEMON = ".bonsai/daemon.json"
 JOBS = ".bonsai/schedule.json"

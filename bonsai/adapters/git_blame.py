@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Iterator
 
-from bonsai.ports import Origin
+from bonsai.ports.history import Origin
 
 _ESCAPE = re.compile(rb'\\([0-7]{3}|[abfnrtv"\\])')
 _CONTROL = dict(zip(b"abfnrtv", b"\a\b\f\n\r\t\v", strict=True))

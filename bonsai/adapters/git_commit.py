@@ -12,7 +12,7 @@ from uuid import uuid4
 from bonsai.adapters.git_run import KILLED, GitRun, Result
 from bonsai.errors import BonsaiError, Busy
 from bonsai.notes.printed import encoded
-from bonsai.ports import Author, FileChange
+from bonsai.ports.history import Author, FileChange
 
 PRIVATE = "refs/bonsai/unsigned-"  # where an unsigned commit waits for its signature
 _SIGNING_SECONDS = 3.0

@@ -18,7 +18,7 @@ from bonsai.adapters.git_tree import entries, is_file, raw_changes
 from bonsai.errors import Busy, IoFailed, NotFound, Refused
 from bonsai.notes.change import PathTime
 from bonsai.notes.layout import TEMPORARY
-from bonsai.ports import Author, Blob, Commit, FileChange, Origin, Rename, RepoState
+from bonsai.ports.history import Author, Blob, Commit, FileChange, Origin, Rename, RepoState
 
 
 class GitHistory:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from bonsai.adapters.git_run import GitRun, Running
 from bonsai.adapters.git_tree import raw_changes
 from bonsai.errors import BonsaiError
-from bonsai.ports import Blob
+from bonsai.ports.history import Blob
 
 _Key = tuple[int, int, int, int]
 PRIVATE = "bonsai-index-"  # in the git folder: an index that is being made

@@ -13,7 +13,7 @@ from bonsai.adapters.git_repo import Layout, Repository
 from bonsai.adapters.git_run import GitRun
 from bonsai.adapters.git_tree import entries
 from bonsai.errors import Busy
-from bonsai.ports import Author, FileChange
+from bonsai.ports.history import Author, FileChange
 
 
 class Entry(NamedTuple):

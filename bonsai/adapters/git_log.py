@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from itertools import islice
 
 from bonsai.notes.change import PathTime
-from bonsai.ports import Commit
+from bonsai.ports.history import Commit
 
 FORMAT = "--format=%x00%H%x00%P%x00%cI%x00%an%x00%B"
 TIMES = "--format=:%ct"

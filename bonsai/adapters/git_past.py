@@ -9,7 +9,7 @@ from bonsai.adapters.git_repo import Layout
 from bonsai.adapters.git_run import GitRun, Result
 from bonsai.errors import BonsaiError, NotFound
 from bonsai.notes.rename import came_from
-from bonsai.ports import Commit, Origin, Rename
+from bonsai.ports.history import Commit, Origin, Rename
 
 LOG = ("log", "-z", "--no-renames", "--no-color", "--no-show-signature", "--no-notes")
 _TELL = (git_log.FORMAT, "--name-only", "--diff-merges=first-parent")

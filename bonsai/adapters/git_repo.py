@@ -11,7 +11,7 @@ from bonsai.adapters.git_index import Index
 from bonsai.adapters.git_run import GitRun, Result
 from bonsai.errors import BonsaiError, IoFailed, Misconfigured, Refused
 from bonsai.notes.layout import CONFIG, MEMORY, path_fault
-from bonsai.ports import RepoState
+from bonsai.ports.history import RepoState
 
 _HEX = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _NOTHING = RepoState(False, None, "", False)

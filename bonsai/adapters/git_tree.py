@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from bonsai.ports import Blob
+from bonsai.ports.history import Blob
 
 _FILES = frozenset({0o100644, 0o100755})
 

@@ -9,7 +9,7 @@ from typing import Any
 from bonsai.errors import Busy, CannotCreate, NotFound, Refused
 from bonsai.notes.change import Entry, Row, Stat
 from bonsai.notes.layout import CONFIG, MEMORY, folder_of, is_boot_spelling, path_fault
-from bonsai.ports import Snapshot
+from bonsai.ports.derived import Snapshot
 
 _EPOCH = 1_700_000_000  # Unix seconds: when the first file was written; each later one is a second younger
 

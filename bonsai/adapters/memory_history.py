@@ -10,7 +10,7 @@ from hashlib import sha1
 from bonsai.errors import Busy, Misconfigured, NotFound
 from bonsai.notes.change import PathTime
 from bonsai.notes.compare import split
-from bonsai.ports import Author, Blob, Commit, FileChange, Origin, Rename, RepoState
+from bonsai.ports.history import Author, Blob, Commit, FileChange, Origin, Rename, RepoState
 
 _TRAILER = re.compile(r"Bonsai-(Op|Actor|Run|Session|Undoes): (.*)")
 _ANCESTOR = re.compile(r"(?:HEAD|@)(?:~(\d{1,9})|(\^{0,99}))")

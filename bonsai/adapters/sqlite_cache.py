@@ -18,7 +18,7 @@ from bonsai.notes.change import Row, Stat
 from bonsai.notes.problem import Problem
 from bonsai.notes.secrets import Secret
 from bonsai.notes.summary import Summary
-from bonsai.ports import Snapshot
+from bonsai.ports.derived import Snapshot
 
 SCHEMA = 4
 _TABLES = (

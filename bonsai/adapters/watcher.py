@@ -16,7 +16,7 @@ from typing import Protocol
 
 from bonsai.adapters.vouch import Witness
 from bonsai.notes.layout import CONFIG, MEMORY, Kind, is_boot_spelling, kind_of
-from bonsai.ports import Seen
+from bonsai.ports.disk import Seen
 
 EVENTS = "events"  # the mode in which nothing needs to be polled
 MOST = 10_000  # paths that are kept; a look at everything is cheaper than so many single ones

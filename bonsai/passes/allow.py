@@ -6,7 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from bonsai.errors import BadData, BonsaiError, NotFound
-from bonsai.ports import NoteStore
+from bonsai.ports.disk import NoteStore
 
 PLACE = ".bonsai/allowed.json"
 _FINGERPRINT = re.compile(r"[0-9a-f]{12}")

@@ -17,7 +17,7 @@ from bonsai.notes.layout import Tree
 from bonsai.notes.secrets import find_in
 from bonsai.notes.view import View
 from bonsai.passes.tiered import ConsolidateReport
-from bonsai.ports import Commit
+from bonsai.ports.history import Commit
 
 Mode = Literal["quick", "daily", "monthly", "full"]
 MODES: tuple[Mode, ...] = ("quick", "daily", "monthly", "full")

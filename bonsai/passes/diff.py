@@ -9,7 +9,7 @@ from bonsai.notes.layout import Kind
 from bonsai.notes.rename import bare_name
 from bonsai.notes.view import COMMITTED, View, is_inside
 from bonsai.passes.reports import Changed, ChangeKind
-from bonsai.ports import History
+from bonsai.ports.history import History
 
 
 class _Pair(NamedTuple):

@@ -12,7 +12,9 @@ from bonsai.notes.secrets import Secret
 from bonsai.notes.view import COMMITTED
 from bonsai.passes.recover import recover
 from bonsai.passes.reports import Check, DoctorReport
-from bonsai.ports import Cache, History, Journal, NoteStore
+from bonsai.ports.derived import Cache
+from bonsai.ports.disk import Journal, NoteStore
+from bonsai.ports.history import History
 
 Audit = Callable[[Iterable[tuple[str, bytes]]], list[tuple[str, Secret]]]
 Mend = Callable[[], tuple[list[str], list[str]]]

@@ -10,7 +10,7 @@ from bonsai.notes.change import Plan
 from bonsai.notes.draft import Draft
 from bonsai.notes.layout import Kind
 from bonsai.notes.rename import came_from
-from bonsai.ports import History
+from bonsai.ports.history import History
 
 PLACE = f"{layout.MEMORY}/{layout.ERASED}"
 _SHOWN = 20  # ids in the trailer; the file has them all

@@ -7,7 +7,9 @@ from bonsai.notes.change import Row, Stat
 from bonsai.notes.document import Document, document, readable
 from bonsai.notes.layout import Tree, is_archived, is_searched
 from bonsai.notes.ranking import Ranked
-from bonsai.ports import Commit, History, NoteStore, Passages, SearchIndex
+from bonsai.ports.derived import Passages, SearchIndex
+from bonsai.ports.disk import NoteStore
+from bonsai.ports.history import Commit, History
 
 CHUNK = 200  # versions that are read at once
 REV = 10  # digits of a revision in a name

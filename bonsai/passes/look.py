@@ -13,7 +13,9 @@ from bonsai.notes.problem import Problem, problem
 from bonsai.notes.secrets import Secret
 from bonsai.notes.summary import summarise
 from bonsai.notes.view import COMMITTED, EVERYTHING, View, touch
-from bonsai.ports import Cache, History, NoteStore, Snapshot
+from bonsai.ports.derived import Cache, Snapshot
+from bonsai.ports.disk import NoteStore
+from bonsai.ports.history import History
 
 #: A file that changed less than this before the look may change again without its times telling (coarse clocks).
 RACY_NS = 50_000_000

@@ -9,7 +9,7 @@ from bonsai.notes.change import Row
 from bonsai.notes.layout import Kind
 from bonsai.notes.problem import Problem, problem
 from bonsai.notes.view import View, is_inside
-from bonsai.ports import History
+from bonsai.ports.history import History
 
 LISTED = 200  # paths in the body of a commit message before it only counts
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from bonsai.notes.meaning import Close, Embedder, Place
     from bonsai.notes.query import Query
     from bonsai.notes.ranking import Ranked
-    from bonsai.ports import Passages
+    from bonsai.ports.derived import Passages
 
 LARGE = 30_000  # passages: from here on those that hold several words of a query crowd out the others anyway
 MAX_TEXT = 2000  # characters of a hit: a line of a megabyte helps nobody

@@ -9,7 +9,8 @@ from bonsai.errors import Busy, CannotCreate, NotFound, Refused
 from bonsai.notes import boot, layout
 from bonsai.notes.change import Plan
 from bonsai.notes.view import COMMITTED
-from bonsai.ports import History, Journal, NoteStore
+from bonsai.ports.disk import Journal, NoteStore
+from bonsai.ports.history import History
 
 _ID = re.compile(r"(?:[0-9a-f]{40}(?:[0-9a-f]{24})?)?")  # a commit, or nothing
 BlobId = Callable[[bytes], str]

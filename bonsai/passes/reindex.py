@@ -15,7 +15,7 @@ from bonsai.notes.printed import count_tokens
 from bonsai.notes.problem import problem
 from bonsai.notes.summary import Summary
 from bonsai.notes.view import ARCHIVE_END, EVERYTHING, View
-from bonsai.ports import NoteStore
+from bonsai.ports.disk import NoteStore
 
 HOT_SHARE = 0.4  # of the generated block: so much of it hot facts may take
 HOT_LINE = 160  # characters

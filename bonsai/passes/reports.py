@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 if TYPE_CHECKING:
     from bonsai.notes.problem import Problem
     from bonsai.notes.review import Candidate
-    from bonsai.ports import Commit
+    from bonsai.ports.history import Commit
 
 Health = Literal["HEALTHY", "WARNING", "CRITICAL"]
 ChangeKind = Literal["added", "deleted", "edited", "renamed"]

@@ -10,7 +10,7 @@ from bonsai.notes.draft import Draft
 from bonsai.notes.layout import Kind
 from bonsai.notes.view import View
 from bonsai.passes.reports import RestoreReport
-from bonsai.ports import History
+from bonsai.ports.history import History
 
 MANAGED = frozenset({Kind.NOTE, Kind.ASSET, Kind.BOOT, Kind.CONFIG})
 

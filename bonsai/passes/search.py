@@ -14,7 +14,9 @@ from bonsai.notes.layout import MAX_PARSED, Tree, folder_of, is_searched
 from bonsai.notes.meaning import Close, Embedder, Place
 
 if TYPE_CHECKING:
-    from bonsai.ports import History, NoteStore, Passages, SearchIndex, Vouching
+    from bonsai.ports.derived import Passages, SearchIndex
+    from bonsai.ports.disk import NoteStore, Vouching
+    from bonsai.ports.history import History
 
 #: A file that changed less than this before the look may change again without its times telling (coarse clocks).
 RACY_NS = 50_000_000

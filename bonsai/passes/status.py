@@ -13,7 +13,7 @@ from bonsai.notes.printed import count_tokens
 from bonsai.notes.problem import ORDER, Problem, Severity, problem, worst
 from bonsai.notes.view import View
 from bonsai.passes.reports import Daemon, DaemonReport, Health, StatusReport
-from bonsai.ports import RepoState
+from bonsai.ports.history import RepoState
 
 AHEAD = timedelta(days=1)  # zones and small corrections are no wrong clock
 HEALTH: dict[Severity, Health] = {"info": "HEALTHY", "warning": "WARNING", "critical": "CRITICAL"}

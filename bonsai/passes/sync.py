@@ -11,7 +11,7 @@ from bonsai.notes.index import is_generated
 from bonsai.notes.layout import Kind
 from bonsai.notes.merge import Side
 from bonsai.notes.rename import came_from, without_archive_keys
-from bonsai.ports import Rename
+from bonsai.ports.history import Rename
 
 #: What is merged and written; anything else in the tree is taken over as it is, unseen.
 _OURS = frozenset({Kind.NOTE, Kind.INDEX, Kind.BOOT, Kind.CONFIG, Kind.ASSET})

@@ -9,7 +9,7 @@ from bonsai.notes.change import Plan
 from bonsai.notes.draft import Draft
 from bonsai.notes.layout import Kind
 from bonsai.passes.reports import Conflict, UndoReport
-from bonsai.ports import Commit, History, Rename
+from bonsai.ports.history import Commit, History, Rename
 
 #: Regenerated, or append-only: never taken back.
 KEPT = frozenset({Kind.INDEX, Kind.STATE, Kind.HELPER, Kind.OUTSIDE})

@@ -13,7 +13,7 @@ from bonsai.notes import layout, lifecycle
 from bonsai.notes.change import PathTime, Row
 from bonsai.notes.problem import Problem, Severity
 from bonsai.notes.view import View
-from bonsai.ports import Blob, Commit
+from bonsai.ports.history import Blob, Commit
 
 #: What verify finds, and how much it weighs. Only what outweighs `info` makes a memory unsound.
 CODES: dict[str, Severity] = {

@@ -9,7 +9,7 @@ from bonsai.notes import boot, compare, layout
 from bonsai.notes.layout import Kind
 from bonsai.notes.summary import summarise
 from bonsai.passes.reports import Arrival, WhyLine
-from bonsai.ports import Commit, History, Origin
+from bonsai.ports.history import Commit, History, Origin
 
 BY_HAND = frozenset({"", "edit", "init", "reindex"})  # a run of these moves no text from one note to another
 _BACK = frozenset({"restore", "undo"})  # what bring a file back that was gone

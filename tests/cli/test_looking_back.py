@@ -10,7 +10,7 @@ import pytest
 from bonsai.cli import render_story, screen
 from bonsai.cli.main import run
 from bonsai.passes.reports import Changed, DiffReport, LogReport, WhyLine, WhyReport
-from bonsai.ports import Commit
+from bonsai.ports.history import Commit
 
 NOTE = "memory/domains/general/a.md"
 BYTES = b"One.\r\n\xff two\n\x1b[31m three"

@@ -19,7 +19,7 @@ from bonsai.cli.main import COMMANDS, run
 from bonsai.notes import review
 from bonsai.passes import reports
 from bonsai.passes.reports import Outlook
-from bonsai.ports import Commit
+from bonsai.ports.history import Commit
 
 ERRORS = [item for item in vars(errors).values() if isinstance(item, type)]
 

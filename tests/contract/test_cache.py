@@ -15,7 +15,7 @@ from bonsai.adapters.sqlite_cache import SCHEMA, SqliteCache
 from bonsai.notes.change import Row, Stat
 from bonsai.notes.problem import problem
 from bonsai.notes.summary import Summary
-from bonsai.ports import Cache
+from bonsai.ports.derived import Cache
 
 
 def summary(title: str = "Roses", **changes: object) -> Summary:

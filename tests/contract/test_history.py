@@ -12,7 +12,7 @@ import pytest
 
 from bonsai.adapters.git_history import GitHistory
 from bonsai.errors import Busy, Misconfigured, NotFound, Refused, Unavailable
-from bonsai.ports import Author, Blob, FileChange, Rename
+from bonsai.ports.history import Author, Blob, FileChange, Rename
 
 NOW = datetime(2026, 3, 4, 5, 6, 7, tzinfo=timezone(timedelta(hours=2)))
 NOTE = "memory/domains/a.md"
@@ -987,7 +987,7 @@ import sys, time
 from datetime import UTC, datetime
 from bonsai.adapters.git_history import GitHistory
 from bonsai.errors import Busy
-from bonsai.ports import Author, FileChange
+from bonsai.ports.history import Author, FileChange
 
 root, number = sys.argv[1], int(sys.argv[2])
 history = GitHistory(root)

@@ -17,7 +17,7 @@ from bonsai.adapters.journal import FileJournal
 from bonsai.adapters.lock import WriterLock
 from bonsai.adapters.memory import MemoryJournal, MemoryLock
 from bonsai.errors import Busy, IoFailed, Misconfigured, Refused
-from bonsai.ports import Journal, Lock
+from bonsai.ports.disk import Journal, Lock
 
 INTENT = {"run": "1f2e", "op": "move", "paths": ["memory/\udcff日\n.md"], "puts": [["a", "", "b"]], "time": 1.5}
 

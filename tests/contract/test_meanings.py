@@ -17,7 +17,7 @@ from bonsai.notes.change import Stat
 from bonsai.notes.document import document
 from bonsai.notes.meaning import UNIT, around, close, dot, gist, gist_of_query, likeness
 from bonsai.passes.search import Layered
-from bonsai.ports import Passages, SearchIndex
+from bonsai.ports.derived import Passages, SearchIndex
 
 STAT = Stat(1, 2, 3, 4, 0o100644)
 TALK = (

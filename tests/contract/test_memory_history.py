@@ -7,7 +7,7 @@ import pytest
 from bonsai.adapters.memory_history import MemoryHistory
 from bonsai.errors import Busy, Misconfigured, NotFound
 from bonsai.notes.change import PathTime
-from bonsai.ports import Author, Blob, FileChange, Rename
+from bonsai.ports.history import Author, Blob, FileChange, Rename
 
 NOW = datetime(2026, 3, 15, 12, tzinfo=UTC)
 MESSAGE = "archive: a\n\nmemory/a.md\n\nBonsai-Op: archive\nBonsai-Actor: agent:kim\nBonsai-Run: 77aa\n"

@@ -19,7 +19,7 @@ from bonsai.adapters.files import Files, ensure_private
 from bonsai.adapters.memory import MemoryStore
 from bonsai.errors import Busy, CannotCreate, IoFailed, NotFound, Refused
 from bonsai.notes.change import Row
-from bonsai.ports import NoteStore
+from bonsai.ports.disk import NoteStore
 
 NOTE = "memory/domains/garden/roses.md"
 ROOT = os.geteuid() == 0

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from bonsai.adapters import git_graph, git_packs
 from bonsai.adapters.git_history import GitHistory
-from bonsai.ports import Author, FileChange
+from bonsai.ports.history import Author, FileChange
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 

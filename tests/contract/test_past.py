@@ -11,7 +11,7 @@ import pytest
 from bonsai.adapters.git_history import GitHistory
 from bonsai.adapters.memory_history import MemoryHistory
 from bonsai.errors import NotFound, Refused
-from bonsai.ports import Author, FileChange, History, Origin
+from bonsai.ports.history import Author, FileChange, History, Origin
 
 START = datetime(2026, 3, 1, 12, tzinfo=UTC)
 NOTE = "memory/domains/a.md"

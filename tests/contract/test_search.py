@@ -16,7 +16,7 @@ from bonsai.errors import Busy
 from bonsai.notes.change import Stat
 from bonsai.notes.document import document
 from bonsai.notes.query import index_terms
-from bonsai.ports import SearchIndex
+from bonsai.ports.derived import SearchIndex
 
 STAT = Stat(1, 2, 3, 4, 0o100644)
 LINES = "- the kraken wakes\n- a quiet day\n- coffee at noon\n- the pump hums\n- tea at four\n- night falls\n"

@@ -17,7 +17,7 @@ import pytest
 
 from bonsai.adapters import watcher
 from bonsai.adapters.watcher import DiskWatcher
-from bonsai.ports import Watcher
+from bonsai.ports.disk import Watcher
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the watches of Linux")
 NOTE = "memory/domains/general/a.md"

@@ -13,7 +13,7 @@ import pytest
 
 from bonsai.adapters.git_history import GitHistory
 from bonsai.errors import BonsaiError, IoFailed
-from bonsai.ports import Author, Blob, FileChange
+from bonsai.ports.history import Author, Blob, FileChange
 
 NOW = datetime(2026, 3, 4, tzinfo=UTC)
 NOTE = "memory/domains/a.md"

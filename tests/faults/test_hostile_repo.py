@@ -12,7 +12,7 @@ from traps import VECTORS, git
 from bonsai.adapters import git_packs
 from bonsai.adapters.git_history import GitHistory
 from bonsai.errors import BonsaiError
-from bonsai.ports import Author, Blob, FileChange
+from bonsai.ports.history import Author, Blob, FileChange
 
 NOW = datetime(2026, 3, 4, tzinfo=UTC)
 NOTE = "memory/domains/a.md"

@@ -11,7 +11,7 @@ import pytest
 from bonsai import config, watch
 from bonsai.errors import Busy, Misconfigured
 from bonsai.passes.reports import CommitReport
-from bonsai.ports import Seen
+from bonsai.ports.disk import Seen
 from bonsai.watch import Debounce, Watch
 
 NOTE = "memory/domains/general/a.md"

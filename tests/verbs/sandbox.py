@@ -6,7 +6,7 @@ from pathlib import Path
 
 from bonsai import Workspace
 from bonsai.notes.problem import Problem
-from bonsai.ports import Commit
+from bonsai.ports.history import Commit
 
 NOW = "2026-03-15T08:15:00Z"
 GENERAL = "memory/domains/general"
