@@ -41,6 +41,13 @@ class Debounce:
             return float("inf")
         return max(0.0, min(self._last + self._quiet, self._first + self._most) - now)
 
+    def waits(self, now: float) -> bool:
+        """Whether the batch may wait for another quiet moment; if so, it does."""
+        waits = self._first is not None and self._first + self._most > now
+        if waits:
+            self.touch(now)
+        return waits
+
     def clear(self) -> None:
         """The batch is under way."""
         self._first = None
@@ -118,7 +125,10 @@ class Watch:
             self._everything = True
             self._batch.touch(now - self.debounce)
         if self._batch.left(now) == 0 and now >= self._next_try and not self._stop.is_set():
-            self._commit()
+            # An empty file is one that somebody is about to write (BUG-110: on a starved disk more than half a second
+            # passed between the two, and the note was committed twice).
+            if self._everything or not (self._space.is_any_empty(self._paths) and self._batch.waits(now)):
+                self._commit()
         if now >= self._next_tick:
             self._next_tick = now + TICK
             self._by_the_clock()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -50,6 +50,13 @@ class Watched(Place):
     def lost(self) -> bool:
         """Whether the lock of the daemon is no longer there, in a workspace that is: it was replaced, or cleaned."""
         return Files.find_workspace(self.root) == self.root and not is_held(f"{self._private}/daemon.lock")
+
+    def is_any_empty(self, paths: Iterable[str]) -> bool:
+        """Whether one of the paths is a file without a byte; not where it cannot be told."""
+        with suppress(BonsaiError):
+            entries = map(self._store.stat, paths)
+            return any(entry is not None and entry.stat.size == 0 for entry in entries)
+        return False
 
     def unsettled(self) -> bool:
         """Whether the person's index, locked when a commit was made, still waits to be brought in line."""

@@ -437,6 +437,22 @@ def test_a_lock_on_the_index_stops_no_commit(space: Path) -> None:
         assert watch.end() == 0
 
 
+def test_a_note_that_is_written_slowly_is_committed_once(space: Path) -> None:
+    """The file is there, or emptied, a second before its text: no commit says that the note is empty."""
+    new = "memory/domains/general/slow.md"
+    with daemon(space) as watch:
+        before = commits(space)
+        with (space / new).open("w") as first, (space / NOTE).open("w") as second:
+            time.sleep(1.2)
+            first.write("slow\n")
+            second.write("anew\n")
+        until(lambda: not behind(space), PROMISE, lambda: behind(space))
+        assert watch.end() == 0
+    assert history(space, new) == ["slow\n"]
+    assert "" not in history(space, NOTE)
+    assert commits(space) == before + 1
+
+
 # -- the disk ------------------------------------------------------------------------------------------------------
 
 

@@ -57,6 +57,7 @@ class FakeSpace:
         self.jobs: dict[str, str] = {}
         self.settings_seen: list[Any] = []
         self.is_lost, self.is_unsettled, self.trimmed = False, False, 0
+        self.empty: list[bool] = []  # what is_any_empty says, time after time
         self.clock = datetime(2026, 3, 1, tzinfo=UTC)
 
     def watcher(self) -> FakeWatcher:
@@ -89,6 +90,9 @@ class FakeSpace:
 
     def unsettled(self) -> bool:
         return self.is_unsettled
+
+    def is_any_empty(self, paths: set[str]) -> bool:
+        return bool(self.empty) and self.empty.pop(0)
 
     def trim(self) -> None:
         self.trimmed += 1
@@ -129,6 +133,23 @@ def test_a_batch_is_committed_alone(stop: threading.Event) -> None:
     space.fake.batches = [Seen(frozenset({NOTE}), ""), Seen(frozenset({"MEMORY.md"}), "")]
     run(space, stop)
     assert space.asked == [[], ["MEMORY.md", NOTE]]
+
+
+def test_a_file_that_is_still_empty_is_waited_for(stop: threading.Event) -> None:
+    space = FakeSpace(stop)
+    space.fake.batches = [Seen(frozenset({NOTE}), "")]
+    space.empty = [True, True, False]
+    run(space, stop)
+    assert space.asked == [[], [NOTE]]
+    assert space.empty == []
+
+
+def test_a_file_that_stays_empty_is_committed_in_the_end(stop: threading.Event) -> None:
+    space = FakeSpace(stop, settings=b"[watch]\nmost_seconds = 0.3\n")
+    space.fake.batches = [Seen(frozenset({NOTE}), "")]
+    space.empty = [True] * 1000
+    run(space, stop)
+    assert space.asked == [[], [NOTE]]
 
 
 @pytest.mark.parametrize("seen", [Seen(frozenset(), "overflow"), Seen(frozenset(map(str, range(300))), "")])
