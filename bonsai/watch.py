@@ -124,16 +124,21 @@ class Watch:
         if self._resumed() or now >= self._next_look:
             self._everything = True
             self._batch.touch(now - self.debounce)
-        if self._batch.left(now) == 0 and now >= self._next_try and not self._stop.is_set():
-            # An empty file is one that somebody is about to write (BUG-110: on a starved disk more than half a second
-            # passed between the two, and the note was committed twice).
-            if self._everything or not (self._space.is_any_empty(self._paths) and self._batch.waits(now)):
-                self._commit()
+        due = self._batch.left(now) == 0 and now >= self._next_try
+        if due and not self._stop.is_set() and not self._unwritten(now):
+            self._commit()
         if now >= self._next_tick:
             self._next_tick = now + TICK
             self._by_the_clock()
         if self._watcher.mode != self._state.get("mode"):
             self._say(mode=self._watcher.mode)
+
+    def _unwritten(self, now: float) -> bool:
+        """Whether the batch waits for a file that is still empty, so that somebody is about to write it.
+
+        BUG-110: on a starved disk more than half a second passed between the two; the note was committed twice.
+        """
+        return not self._everything and self._space.is_any_empty(self._paths) and self._batch.waits(now)
 
     def _sleep(self, now: float) -> float:
         batch = max(self._batch.left(now), self._next_try - now)
