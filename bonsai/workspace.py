@@ -16,8 +16,9 @@ from bonsai.connecting import Connecting
 from bonsai.devices import Devices
 from bonsai.editing import Editing
 from bonsai.errors import Busy, IoFailed, NotFound, Refused, Usage
-from bonsai.finding import Finding, Mode
+from bonsai.finding import Finding
 from bonsai.forgetting import Forgetting
+from bonsai.narrowing import Mode
 from bonsai.notes import layout
 from bonsai.place import Progress
 from bonsai.pruning import Pruning

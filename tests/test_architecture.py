@@ -31,7 +31,9 @@ ALLOWED = {
     "pruning": ["place", "run", "adapters", "passes", "ports", "notes", "errors"],
     "checks": ["place", "adapters", "passes", "ports", "notes", "errors"],
     "embedding": ["story", "adapters", "notes", "errors"],
-    "finding": ["embedding", "story", "place", "adapters", "passes", "ports", "notes", "errors"],
+    "indexing": ["embedding", "adapters", "passes", "ports", "notes", "errors"],
+    "narrowing": ["indexing", "story", "adapters", "passes", "ports", "notes", "errors"],
+    "finding": ["narrowing", "adapters", "passes", "ports", "notes", "errors"],
     "joining": ["run", "adapters", "passes", "ports", "notes", "errors"],
     "devices": ["joining", "place", "run", "adapters", "passes", "ports", "notes", "errors"],
     "mcp": [
@@ -80,6 +82,7 @@ ALLOWED = {
             "watched",
             "devices",
             "finding",
+            "narrowing",
             "pruning",
             "checks",
             "forgetting",
