@@ -15,6 +15,7 @@ _FOURTH = (
     "ement", "ance", "ence", "able", "ible", "ment", "ant", "ent", "ism", "ate", "iti", "ous", "ive", "ize", "ion",
     "al", "er", "ic", "ou",
 )  # fmt: skip
+_SHAPES = str.maketrans({chr(code): "v" if chr(code) in "aeiou" else "c" for code in range(ord("a"), ord("z") + 1)})
 LONGEST = 40  # letters: what is longer is no word of English
 
 
@@ -25,8 +26,10 @@ def stem(word: str) -> str:
     word = _past(_plural(word))
     if word.endswith("y") and _has_vowel(word[:-1]):
         word = f"{word[:-1]}i"
-    word = _replaced(_replaced(word, _SECOND), _THIRD)
-    return _tidy(_without_suffix(word))
+    for endings in (_SECOND, _THIRD):
+        if word.endswith(tuple(endings)):  # most have none of them
+            word = _replaced(word, endings)
+    return _tidy(_without_suffix(word) if word.endswith(_FOURTH) else word)
 
 
 def _plural(word: str) -> str:
@@ -80,6 +83,8 @@ def _tidy(word: str) -> str:
 
 def _shape(word: str) -> str:
     """The word as vowels (v) and consonants (c); y is a vowel behind a consonant."""
+    if "y" not in word:
+        return word.translate(_SHAPES)
     shape = ""
     for letter in word:
         vowel = letter in "aeiou" or (letter == "y" and shape[-1:] == "c")
