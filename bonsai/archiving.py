@@ -125,11 +125,9 @@ class Archiving(Counting, Finding):
         held = {*run.kept_back, *(path for path in run.view.private)}
 
         def by_person(paths: Sequence[str]) -> set[str]:
-            found: set[str] = set()
-            for start in range(0, len(paths), PAGE):
-                part = paths[start : start + PAGE]
-                found |= consolidate.edited_by_hand(part, self._history.log(part))
-            return found
+            # git compares each name it is given with each change there was: many are asked for as one folder.
+            asked = paths if len(paths) <= PAGE else [self.tree.domains]
+            return consolidate.edited_by_hand(paths, self._history.log(asked)) if paths else set()
 
         return consolidate.leaving(run.view, run.draft(), self.tree, weighed, accesses, by_person, held, rules)
 
@@ -294,8 +292,8 @@ class Archiving(Counting, Finding):
             after = page[-1].id
 
     def _send(self, archive: Archive, rows: Sequence[ColdRow]) -> None:
-        size = int(self.settings["cold", "batch"])
-        for start in range(0, len(rows), size):
+        size = int(self.settings["cold", "batch"]) if archive.remote else len(rows)  # of one request
+        for start in range(0, len(rows), size or 1):
             archive.put(rows[start : start + size])
 
     # -- what is remembered goes there at once ---------------------------------------------------------

@@ -343,8 +343,7 @@ class Run(Commits):
         for put in plan.puts:
             if put.old is not None:
                 store.replace(put.path, put.data, put.old)
-        for drop in plan.drops:
-            store.remove(drop.path, drop.old)
+        store.remove_all({drop.path: drop.old for drop in plan.drops})
         for folder in sorted({layout.folder_of(drop.path) for drop in plan.drops}):
             store.prune(folder)
 

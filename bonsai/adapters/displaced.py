@@ -10,7 +10,7 @@ import errno
 import os
 import re
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 
 from bonsai.errors import BonsaiError, CannotCreate, IoFailed, NotFound, Refused
@@ -125,23 +125,31 @@ def replace(folder: int, name: bytes, data: bytes, old: bytes, was: os.stat_resu
                 _drop(aside, name)
 
 
-def remove(folder: int, name: bytes, old: bytes) -> bool:
-    """Delete a file whose bytes are `old`; False where a person saved meanwhile."""
-    with _aside(folder, old) as aside:
-        os.rename(name, name, src_dir_fd=folder, dst_dir_fd=aside)
-        gone = False
+def remove(folder: int, files: Mapping[bytes, bytes]) -> list[bytes]:
+    """Delete files of a folder, name → the bytes that it has; those that a person saved meanwhile stay: returns them.
+
+    The folder is settled twice for all of them: with two syncs for each, 10,000 notes that left the tree took fifteen
+    seconds.
+    """
+    gone, aside_now = set[bytes](), list[bytes]()
+    with _aside(folder, b"".join(files.values())) as aside:
         try:
+            for name in files:
+                os.rename(name, name, src_dir_fd=folder, dst_dir_fd=aside)
+                aside_now.append(name)
             sync_folder(folder)
-            if _bytes(aside, name) == old:
-                os.unlink(name, dir_fd=aside)  # if this fails it is put back, else the next sweep would do so, too late
-                gone = True
+            for name, old in files.items():
+                if _bytes(aside, name) == old:
+                    os.unlink(name, dir_fd=aside)  # if this fails it is put back: the next sweep would do so, too late
+                    gone.add(name)
         finally:
-            if not gone and _put_back(aside, folder, name):
-                _drop(aside, name)
+            for name in aside_now:
+                if name not in gone and _put_back(aside, folder, name):
+                    _drop(aside, name)
     if gone:
-        with suppress(OSError):  # else a power loss could bring the file back
+        with suppress(OSError):  # else a power loss could bring the files back
             sync_folder(folder)
-    return gone
+    return [name for name in files if name not in gone]
 
 
 def sweep(folder: int) -> list[bytes]:

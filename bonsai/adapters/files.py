@@ -135,10 +135,23 @@ class Files:
 
     def remove(self, path: str, old: bytes) -> None:
         """Delete a file whose bytes are `old`; a save that a person made meanwhile wins (Busy)."""
-        with told(path), self._parent(path) as (folder, name):
-            _expect(folder, name, path, old)
-            if not displaced.remove(folder, name, old):
-                raise _changed(path)
+        self.remove_all({path: old})
+
+    def remove_all(self, files: Mapping[str, bytes]) -> None:
+        """The same for many, path → bytes: each folder is settled once. After an error some may be gone."""
+        folders: dict[str, list[str]] = {}
+        for path in files:
+            folders.setdefault(folder_of(path), []).append(path)
+        for paths in folders.values():
+            with told(paths[0]), self._parent(paths[0]) as (folder, _):
+                for path in paths:
+                    if fault := path_fault(path):
+                        raise Refused(fault, path=path)
+                    with told(path):
+                        _expect(folder, _raw(name_of(path)), path, files[path])
+                kept = displaced.remove(folder, {_raw(name_of(path)): files[path] for path in paths})
+                if kept:
+                    raise _changed(next(path for path in paths if _raw(name_of(path)) == kept[0]))
 
     # -- generated files: whole, not durable (they can be made again) ---------------------------------------------
 

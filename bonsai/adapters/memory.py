@@ -94,6 +94,11 @@ class MemoryStore:
         self._expect(path, old)
         del self._files[path]
 
+    def remove_all(self, files: Mapping[str, bytes]) -> None:
+        """Delete files whose bytes are known."""
+        for path, old in files.items():
+            self.remove(path, old)
+
     def generate(self, path: str, data: bytes) -> Stat:
         """Write a generated file whole."""
         _checked(path)

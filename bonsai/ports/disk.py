@@ -54,6 +54,9 @@ class NoteStore(Protocol):
     def remove(self, path: str, old: bytes) -> None:
         """Delete a file whose bytes are `old`; a save that a person made meanwhile wins (Busy)."""
 
+    def remove_all(self, files: Mapping[str, bytes]) -> None:
+        """The same for many, path → bytes: each folder is settled once. After an error some may be gone."""
+
     def generate(self, path: str, data: bytes) -> Stat:
         """Write a generated file whole, whatever stood there; returns its stat."""
 

@@ -169,6 +169,31 @@ def test_removed_is_gone(store: NoteStore) -> None:
     assert not store.exists(NOTE) and listed(store) == {}
 
 
+def test_many_are_removed_and_what_somebody_else_saved_stays(store: NoteStore) -> None:
+    names = ["MEMORY.md", "memory/a.md", NOTE, "memory/domains/garden/b.md"]
+    for name in names:
+        store.create(name, name.encode())
+    store.replace("memory/domains/garden/b.md", b"theirs", b"memory/domains/garden/b.md")
+    with pytest.raises(Busy) as caught:
+        store.remove_all({name: name.encode() for name in names})
+    assert caught.value.path == "memory/domains/garden/b.md"
+    assert store.read("memory/domains/garden/b.md") == b"theirs"
+    left = {name: name.encode() for name in names[:3] if store.exists(name)}
+    store.remove_all({**left, "memory/domains/garden/b.md": b"theirs"})
+    assert listed(store) == {}
+
+
+def test_many_files_of_a_folder_go_with_two_syncs(files: Files, monkeypatch: pytest.MonkeyPatch) -> None:
+    names = [f"memory/domains/garden/n{number}.md" for number in range(20)]
+    for name in names:
+        files.create(name, b"x")
+    synced = []
+    monkeypatch.setattr(os, "fsync", lambda fd: synced.append(stat.S_ISDIR(os.fstat(fd).st_mode)))
+    files.remove_all(dict.fromkeys(names, b"x"))
+    assert synced == [True, True]
+    assert listed(files) == {}
+
+
 def test_what_is_not_there_is_not_found(store: NoteStore) -> None:
     for act in (
         lambda: store.read(NOTE),

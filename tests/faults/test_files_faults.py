@@ -246,6 +246,49 @@ def test_a_kill_at_any_call_leaves_the_note_whole(
     raise AssertionError("it never ended")
 
 
+def test_a_kill_at_any_call_leaves_each_of_many_whole_or_gone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    faults, notes = Faults(monkeypatch), [NOTE, "memory/domains/garden/beans.md", "memory/domains/shed/rake.md"]
+    for k in range(1, 200):
+        root = tmp_path / f"{k}"
+        files = prepared(root, "remove")
+        for note in notes:
+            (root / note).parent.mkdir(exist_ok=True)
+            (root / note).write_bytes(OLD)
+        died = killed_at(faults, k, lambda: files.remove_all(dict.fromkeys(notes, OLD)))  # noqa: B023
+        files.sweep()
+        assert {(root / note).read_bytes() for note in notes if (root / note).exists()} <= {OLD}
+        assert leftovers(root) == []
+        assert (root / "memory/domains/garden/other.md").read_bytes() == b"other"
+        if not died:
+            assert not any((root / note).exists() for note in notes)
+            assert k > 30
+            return
+    raise AssertionError("it never ended")
+
+
+def test_an_error_among_many_deletes_nothing_that_was_saved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever fails, each note has its bytes or is gone: who asked knows both, and gives back those that are gone."""
+    faults, notes = Faults(monkeypatch), [NOTE, "memory/domains/garden/beans.md", "memory/domains/garden/peas.md"]
+    for k in range(1, 200):
+        root, error = tmp_path / f"{k}", None
+        files = prepared(root, "remove")
+        for note in notes:
+            (root / note).write_bytes(OLD)
+        with faults(k, k, failing(errno.EIO)):
+            try:
+                files.remove_all(dict.fromkeys(notes, OLD))
+            except BonsaiError as caught:
+                error = caught
+        files.sweep()
+        left = [note for note in notes if (root / note).exists()]
+        assert all((root / note).read_bytes() == OLD for note in left)
+        assert error is not None or not left
+        assert leftovers(root) == []
+        if faults.count < k:
+            return
+    raise AssertionError("it never ended")
+
+
 @pytest.mark.parametrize("name", ["replace", "remove"])
 def test_a_kill_while_a_persons_save_is_displaced_loses_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
