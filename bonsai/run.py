@@ -13,6 +13,7 @@ from bonsai.notes.change import PathTime, Plan, Row, Stat
 from bonsai.notes.draft import FILE, Draft
 from bonsai.notes.layout import Kind, Tree
 from bonsai.notes.names import names_of
+from bonsai.notes.shape import shape
 from bonsai.notes.summary import summarise
 from bonsai.notes.view import EVERYTHING, View, is_inside, touch
 from bonsai.passes import allow, pending, reindex
@@ -122,7 +123,7 @@ class Run(Commits):
         if view.dirty or not all(reindex.is_complete(view, store, tree) for tree in trees):
             view.accesses = self.out.accesses()
             for tree in trees:
-                found = reindex.shape(view, tree)
+                found = shape(view, tree)
                 count = violations() if violations and not tree.agent else self._known_violations()
                 out = reindex.render(
                     view, found, read, self.out.settings, self.stamp or self.now_iso, count, self.out.ignore_text
@@ -154,9 +155,7 @@ class Run(Commits):
                 return puts[path] if path in puts else self.out.store.read(path)
             return None
 
-        out = reindex.render(
-            view, reindex.shape(view, tree), read, self.out.settings, self.now_iso, 0, self.out.ignore_text
-        )
+        out = reindex.render(view, shape(view, tree), read, self.out.settings, self.now_iso, 0, self.out.ignore_text)
         return out.get(tree.boot) or read(tree.boot) or b""
 
     def _find_private(self) -> None:

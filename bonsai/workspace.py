@@ -175,7 +175,7 @@ class Workspace(Tiers, Finding, Pruning, Forgetting, Checks, Devices, Watched, C
         return count
 
     def _reindexed(self, run: Run, changed: list[str], stale: bool = False) -> ReindexReport:
-        from bonsai.passes.reindex import count
+        from bonsai.notes.shape import count
         from bonsai.passes.reports import ReindexReport
 
         return ReindexReport(*count(run.view, self.tree), changed, run.view.all_problems(), stale)
@@ -229,8 +229,8 @@ class Workspace(Tiers, Finding, Pruning, Forgetting, Checks, Devices, Watched, C
     def status(self) -> StatusReport:
         """The health of the memory, found out live."""
 
+        from bonsai.notes.shape import count
         from bonsai.passes import pending, status
-        from bonsai.passes.reindex import count
         from bonsai.passes.reports import Daemon
 
         with self._reading() as (run, _):

@@ -1,8 +1,7 @@
 """Render what is generated: indexes, the block in MEMORY.md, the operational state; write what differs."""
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import replace
 
 from bonsai.config import Settings
 from bonsai.errors import Busy, NotFound
@@ -13,163 +12,15 @@ from bonsai.notes.index import DomainStat
 from bonsai.notes.layout import Kind, Tree
 from bonsai.notes.printed import count_tokens
 from bonsai.notes.problem import problem
+from bonsai.notes.shape import Shape
 from bonsai.notes.summary import Summary
-from bonsai.notes.view import ARCHIVE_END, EVERYTHING, View
+from bonsai.notes.view import EVERYTHING, View
 from bonsai.ports.disk import NoteStore
 
 HOT_SHARE = 0.4  # of the generated block: so much of it hot facts may take
 HOT_LINE = 160  # characters
 HOT_HEAD = "\n\n## Hot Facts\n"
-NOT_COMMITTED = "(not in git)"  # instead of the first line of a note that may not be committed
 Read = Callable[[str], bytes | None]
-
-
-class Fact(NamedTuple):
-    """What a note with an importance says of itself, for the boot file."""
-
-    importance: float
-    since: float | None  # Unix seconds of its date, None for none
-    lead: str
-
-
-@dataclass(slots=True)
-class Shape:
-    """The live notes of one tree by their place."""
-
-    tree: Tree
-    private: set[str] = field(default_factory=set)  # notes whose text must not come into git
-    folders: dict[str, dict[str, Row]] = field(default_factory=dict)  # domain → path → note right in it
-    daily: set[str] = field(default_factory=set)
-    also: set[str] = field(default_factory=set)  # notes outside the domains
-    unnamed: set[str] = field(default_factory=set)  # of those the ones that no boot file may name
-    feedback: set[str] = field(default_factory=set)  # feedback.md and every note of that type
-    facts: dict[str, Fact] = field(default_factory=dict)  # those that may be hot
-    _listed: dict[str, list[tuple[str, Summary]]] = field(default_factory=dict)  # of this rendering
-    _first: str | None = None
-
-    def put(self, path: str, row: Row | None) -> None:
-        """Let a note stand (`row`) or no longer stand (None) in its place."""
-        domains = f"{self.tree.domains}/"
-        summary = row.summary if row is not None else None
-        if summary is None or summary.importance is None or layout.is_of_user(path):
-            self.facts.pop(path, None)
-        else:
-            since = lifecycle.moment(summary.dated)
-            self.facts[path] = Fact(summary.importance, since.timestamp() if since else None, summary.lead)
-        of_feedback = row is not None and (path == self.tree.at("feedback.md") or _type(row) == "feedback")
-        of_feedback = of_feedback and not layout.is_of_user(path) and not (summary and summary.untrusted)
-        if of_feedback is not (path in self.feedback):
-            (self.feedback.add if of_feedback else self.feedback.discard)(path)
-            self._first = None
-        domain = layout.folder_of(path[len(domains) :]) if path.startswith(domains) else ""
-        if domain:
-            notes = self.folders.setdefault(domain, {})
-            if row is not None:
-                notes[path] = row
-            else:
-                notes.pop(path, None)
-            if not notes:
-                del self.folders[domain]
-            return
-        if layout.is_of_user(path):  # what one user told is nothing for whoever reads the index
-            return
-        place = self.daily if layout.is_daily(path) else self.also
-        self.unnamed.discard(path)
-        if row is not None and row.summary and row.summary.untrusted and place is self.also:
-            self.unnamed.add(path)
-        if row is not None:
-            place.add(path)
-        else:
-            place.discard(path)
-
-    @property
-    def domains(self) -> list[str]:
-        """The top-level domains that hold a note, at whatever depth."""
-        return sorted({domain.partition("/")[0] for domain in self.folders})
-
-    @property
-    def others(self) -> list[str]:
-        """The notes outside the domains, as the root index names them."""
-        return sorted(path[len(self.tree.memory) + 1 :].removesuffix(".md") for path in self.also - self.unnamed)
-
-    def drop_lists(self) -> None:
-        """Before a rendering, since notes may differ from the last one; and behind it, since they are long."""
-        self._listed.clear()
-
-    @property
-    def first(self) -> str:
-        """Words for the feedback, which is to be read first; kept, since a tree may hold thousands."""
-        if self._first is None:
-            self._first = boot.read_first(self.feedback)
-        return self._first
-
-    def listed(self, domain: str) -> list[tuple[str, Summary]]:
-        """The notes right in a domain, by file name; also those that no index may name."""
-        if domain not in self._listed:
-            rows = sorted(self.folders.get(domain, {}).items())
-            told = [(layout.name_of(path), self._told(path, row.summary)) for path, row in rows if row.summary]
-            self._listed[domain] = told
-        return self._listed[domain]
-
-    def _told(self, path: str, summary: Summary) -> Summary:
-        """What an index may say of a note."""
-        return replace(summary, lead=NOT_COMMITTED) if path in self.private else summary
-
-    def every(self) -> set[str]:
-        """All domains that have an index: those with notes and their parents."""
-        found = set(self.folders)
-        for domain in self.folders:
-            parent = domain.rpartition("/")[0]
-            while parent and parent not in found:
-                found.add(parent)
-                parent = parent.rpartition("/")[0]
-        return found
-
-
-def _type(row: Row) -> str:
-    return row.summary.type if row.summary else ""
-
-
-class Count(NamedTuple):
-    """One tree in numbers: live notes in its domains, top-level domains, tokens."""
-
-    notes: int
-    domains: int
-    tokens: int
-
-
-def count(view: View, tree: Tree) -> Count:
-    """Count what stands in the domains of a tree."""
-    start, notes, tokens, tops = f"{tree.domains}/", 0, 0, set()
-    for path, row in view.rows.items():
-        if row.summary is None or not path.startswith(start) or path.endswith(ARCHIVE_END):
-            continue
-        top, deeper, _ = path[len(start) :].partition("/")
-        if deeper:
-            notes += 1
-            tokens += row.summary.tokens
-            tops.add(top)
-    return Count(notes, len(tops), tokens)
-
-
-def shape(view: View, tree: Tree) -> Shape:
-    """Sort the live notes of a tree; after the first time only those that a look found changed are sorted again."""
-    key = f"shape:{tree.agent}"
-    found: Shape | None = view.memo.get(key)
-    if found is None:
-        found = view.memo[key] = Shape(tree)
-        for row in view.notes(tree):
-            found.put(row.path, row)
-    else:
-        for path in view.memo.get(f"touched:{tree.agent}", ()):
-            now = view.rows.get(path)
-            live = now is not None and now.stat is not None and now.summary is not None
-            live = live and layout.kind_of(path) is Kind.NOTE and not layout.is_archived(path)
-            found.put(path, now if live else None)
-    view.memo[f"touched:{tree.agent}"] = set()
-    found.private = view.private
-    found.drop_lists()
-    return found
 
 
 def statistics(view: View, found: Shape, every: set[str]) -> dict[str, DomainStat]:
@@ -204,45 +55,45 @@ def render(
         violations: the number of notes in general/ that are too old, for `_stats.json`.
         rewrite: the text of memory/.gitignore, whose lines must all be in the file.
     """
-    tree = found.tree
-    out: dict[str, bytes | None] = {}
-    every = found.every()
+    tree, every = found.tree, found.every()
     stats = statistics(view, found, every)
-    dirty_all = EVERYTHING in view.dirty
-    start = f"{tree.domains}/"
-    for domain in sorted(every):
-        folder = start + domain
-        path = f"{folder}/{layout.INDEX}"
-        if dirty_all or folder in view.dirty or not view.on_disk(path):
-            notes = found.listed(domain)
-            below = [stats[child] for child in _children(domain, every)]
-            text = _domain_index(domain, notes, below, now_iso, _text(read(path)))
-            out[path] = text.encode("utf-8", "replace")
-    for path in _without_notes(view, tree, every):
-        out[path] = None
+    out = _domain_indexes(view, found, stats, read, now_iso)
     top = [stats[domain] for domain in found.domains]
-    first = found.first
-    budget = int(settings["index", "block_tokens"]) - boot.header_tokens(tree.memory, first)
+    budget = int(settings["index", "block_tokens"]) - boot.header_tokens(tree.memory, found.first)
     hot = _hot(view, found, settings, now_iso, int(budget * HOT_SHARE))
-    budget -= count_tokens(hot) + 1
     root = index.root_index(
         [stat for stat in top if stat.names],
         daily=len(found.daily),
         daily_folder=f"{tree.daily}/",
         also=found.others,
         unnamed=len(found.unnamed) + sum(stat.notes for stat in top if not stat.names),
-        budget=budget,
+        budget=budget - count_tokens(hot) - 1,
         now_iso=now_iso,
         previous=_text(read(tree.root_index)),
     )
     out[tree.root_index] = root.encode("utf-8", "replace")
-    out |= _boot(view, tree, root + hot, read, now_iso, first)
+    out |= _boot(view, tree, root + hot, read, now_iso, found.first)
     out |= _state(found, top, read, now_iso, violations)
     if not tree.agent:
         ignore = f"{layout.MEMORY}/.gitignore"
         out[ignore] = _with_lines(read(ignore), rewrite)
     found.drop_lists()
     return {path: data for path, data in out.items() if data != read(path)}
+
+
+def _domain_indexes(
+    view: View, found: Shape, stats: Mapping[str, DomainStat], read: Read, now_iso: str
+) -> dict[str, bytes | None]:
+    """The indexes in which something may have changed; None for one whose domain holds no note any more."""
+    out: dict[str, bytes | None] = {}
+    for domain in sorted(stats):
+        folder = f"{found.tree.domains}/{domain}"
+        path = f"{folder}/{layout.INDEX}"
+        if EVERYTHING in view.dirty or folder in view.dirty or not view.on_disk(path):
+            below = [stats[child] for child in _children(domain, stats)]
+            text = _domain_index(domain, found.listed(domain), below, now_iso, _text(read(path)))
+            out[path] = text.encode("utf-8", "replace")
+    return out | dict.fromkeys(_without_notes(view, found.tree, stats))
 
 
 def _domain_index(
@@ -312,7 +163,7 @@ def _is_theirs(row: Row | None, read: Read) -> bool:
     return row is not None and row.head in ("", row.blob) and not index.is_generated(read(row.path) or b"")
 
 
-def _without_notes(view: View, tree: Tree, every: set[str]) -> list[str]:
+def _without_notes(view: View, tree: Tree, every: Collection[str]) -> list[str]:
     """Indexes on disk of domains that hold no note any more."""
     start, end = f"{tree.domains}/", f"/{layout.INDEX}"
     if EVERYTHING in view.dirty:

@@ -6,9 +6,10 @@ from hypothesis import strategies as st
 from bonsai.config import defaults
 from bonsai.notes.change import Row, Stat
 from bonsai.notes.layout import Kind, Tree, kind_of
+from bonsai.notes.shape import count, shape
 from bonsai.notes.summary import summarise
 from bonsai.notes.view import EVERYTHING, View, touch
-from bonsai.passes.reindex import count, render, shape
+from bonsai.passes.reindex import render
 
 NOW, LATER = "2026-03-15T08:15:00Z", "2026-03-16T08:15:00Z"
 IGNORE = "_meta.json\n_stats.json\n"
