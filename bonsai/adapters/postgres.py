@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from psycopg import Connection
     from psycopg_pool import ConnectionPool
 
+    from bonsai.adapters.postgres_meanwhile import Overlapping
+
 T = TypeVar("T")
 LEAST, MOST = 1, 20  # connections
 WAIT = 5.0  # seconds for a connection
@@ -108,12 +110,17 @@ class Postgres:
     def __init__(self, url: str, most: int = MOST) -> None:
         self._conninfo, self.place = _address(url)
         self._most, self._lock = most, threading.Lock()
-        self._pool: ConnectionPool[Connection[Any]] | None = None
+        self._pool: ConnectionPool[Overlapping] | None = None
         self._pid, self._ready = 0, False
 
-    def ask(self, query: str, values: Any) -> list[Any]:
-        """The rows of one query that changes nothing, or of one statement that stands by itself. Raises like `run`."""
-        return self._repeated(lambda db: db.execute(query, values).fetchall())
+    def ask(self, query: str, values: Any, meanwhile: Callable[[], None] | None = None) -> list[Any]:
+        """The rows of one query that changes nothing, or of one statement that stands by itself. Raises like `run`.
+
+        `meanwhile` is done while the server works; once, however often the query has to be asked.
+        """
+        todo = [meanwhile] if meanwhile else []
+
+        return self._repeated(lambda db: db.ask(query, values, todo.pop() if todo else None))
 
     def run(self, work: Callable[["Connection[Any]"], T]) -> T:
         """Do `work` in one transaction, again where it was lost to a restart, a broken connection or a deadlock.
@@ -127,7 +134,7 @@ class Postgres:
 
         return self._repeated(whole)
 
-    def _repeated(self, work: Callable[["Connection[Any]"], T], migrate: bool = True) -> T:
+    def _repeated(self, work: Callable[["Overlapping"], T], migrate: bool = True) -> T:
         from psycopg import Error, InterfaceError, OperationalError
         from psycopg_pool import PoolClosed, PoolTimeout
 
@@ -171,8 +178,10 @@ class Postgres:
                 self._pool.close()
             self._pool, self._ready = None, False
 
-    def _opened(self) -> "ConnectionPool[Connection[Any]]":
+    def _opened(self) -> "ConnectionPool[Overlapping]":
         from psycopg_pool import ConnectionPool
+
+        from bonsai.adapters.postgres_meanwhile import Overlapping
 
         with self._lock:
             if self._pool is None or self._pid != os.getpid():  # a forked child must not use its parent's connections
@@ -189,6 +198,7 @@ class Postgres:
                     # One trip for one query. No check of a connection before each either: what a restart has cut off
                     # fails at once, is thrown away, and the work is done again on another one.
                     kwargs={"autocommit": True},
+                    connection_class=Overlapping,
                 )
                 self._pid, self._ready = os.getpid(), False
             return self._pool

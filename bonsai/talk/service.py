@@ -107,9 +107,13 @@ class Conversation(Recent):
         """
         need_name("thread", thread)
         out = Context(thread, user)
-        out.history, facts = self._stores.known(thread, contexts.HISTORY, user, CONSIDERED)
-        out.buffer, out.summary, out.follow_up = self._short_term(thread)
-        passages = self._recalled(user, query)
+        passages: list[Passage] = []
+
+        def meanwhile() -> None:  # while the database works
+            out.buffer, out.summary, out.follow_up = self._short_term(thread)
+            passages.extend(self._recalled(user, query))
+
+        out.history, facts = self._stores.known(thread, contexts.HISTORY, user, CONSIDERED, meanwhile)
         out.facts = by_weight(facts, self._now())[: contexts.FACTS]
         if not query:
             said = (item.content for item in reversed(out.buffer or out.history) if item.role == "user")

@@ -36,12 +36,15 @@ class Stores:
     home: Personal | None = None
     lock: "threading.RLock" = field(default_factory=threading.RLock)
     file: "SqliteStore | None" = None
-    together: Callable[[str, int, str, int], tuple[list[Message], list[Fact]]] | None = None
+    together: Callable[[str, int, str, int, Callable[[], None]], tuple[list[Message], list[Fact]]] | None = None
 
-    def known(self, thread: str, messages: int, user: str, facts: int) -> tuple[list[Message], list[Fact]]:
-        """The newest messages of a thread, oldest first, and the newest facts of a user."""
+    def known(
+        self, thread: str, messages: int, user: str, facts: int, meanwhile: Callable[[], None]
+    ) -> tuple[list[Message], list[Fact]]:
+        """The newest messages of a thread, oldest first, and the newest facts of a user; `meanwhile` is done too."""
         if self.together is not None:
-            return self.together(thread, messages, user, facts)
+            return self.together(thread, messages, user, facts, meanwhile)
+        meanwhile()
         return self.log.read(thread, messages), self.facts.newest(user, facts)
 
     def another(self) -> Personal:

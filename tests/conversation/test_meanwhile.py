@@ -1,0 +1,58 @@
+"""While PostgreSQL works on a question, something else is done: once, whatever happens to the connection."""
+
+import time
+from collections.abc import Iterator
+
+import psycopg
+import pytest
+
+from bonsai.adapters.postgres import Postgres
+
+WORKING = "SELECT count(*) FROM pg_stat_activity WHERE state = 'active' AND query LIKE %s AND pid <> pg_backend_pid()"
+
+
+@pytest.fixture
+def database(database_url: str) -> Iterator[Postgres]:
+    made = Postgres(database_url, most=1)
+    made.ask("SELECT 1", ())
+    yield made
+    made.close()
+
+
+def test_the_server_works_meanwhile(database: Postgres, postgres_url: str) -> None:
+    seen = []
+
+    def look() -> None:
+        with psycopg.connect(postgres_url, autocommit=True) as other:
+            for _ in range(100):
+                if not seen and other.execute(WORKING, ("SELECT 'meanwhile%",)).fetchone() == (1,):
+                    seen.append("at work")
+                    break
+                time.sleep(0.05)
+
+    rows = database.ask("SELECT 'meanwhile', pg_sleep(1)::text", (), look)
+    assert (rows, seen) == ([("meanwhile", "")], ["at work"])
+
+
+def test_it_is_done_once_though_the_connection_was_lost(database: Postgres, postgres_url: str) -> None:
+    [(number,)] = database.ask("SELECT pg_backend_pid()", ())
+    with psycopg.connect(postgres_url, autocommit=True) as other:
+        other.execute("SELECT pg_terminate_backend(%s)", (number,))
+    done: list[int] = []
+    assert database.ask("SELECT 7", (), lambda: done.append(1)) == [(7,)]
+    assert done == [1]
+    assert database.ask("SELECT 8", ()) == [(8,)]
+    assert done == [1]
+
+
+def test_its_error_is_raised_and_the_next_question_is_answered(database: Postgres) -> None:
+    with pytest.raises(ZeroDivisionError):
+        database.ask("SELECT 1", (), lambda: [][1 // 0])
+    assert database.ask("SELECT 2", ()) == [(2,)]
+
+
+def test_a_question_that_is_wrong_is_told_after_it(database: Postgres) -> None:
+    done: list[int] = []
+    with pytest.raises(Exception, match="no_such_table"):
+        database.ask("SELECT * FROM no_such_table", (), lambda: done.append(1))
+    assert done == [1]
