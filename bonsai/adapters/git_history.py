@@ -1,13 +1,10 @@
 """History through git: the port, as short calls of plumbing."""
 
 import hashlib
-import os
-import secrets
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from datetime import datetime
 
-from bonsai.adapters import git_log, git_past, git_reflog
+from bonsai.adapters import git_log, git_merge, git_past, git_reflog, git_rules
 from bonsai.adapters.git_commit import Committer, Config, Draft, read_config
 from bonsai.adapters.git_index import Index
 from bonsai.adapters.git_locks import Locks, tidied
@@ -15,9 +12,8 @@ from bonsai.adapters.git_packs import Packs
 from bonsai.adapters.git_repo import Layout, Repository, is_id
 from bonsai.adapters.git_run import GitRun, Result
 from bonsai.adapters.git_tree import entries, is_file, raw_changes
-from bonsai.errors import Busy, IoFailed, NotFound, Refused
+from bonsai.errors import Busy, NotFound, Refused
 from bonsai.notes.change import PathTime
-from bonsai.notes.layout import TEMPORARY
 from bonsai.ports.history import Author, Blob, Commit, FileChange, Origin, Rename, RepoState
 
 
@@ -246,66 +242,30 @@ class GitHistory:
         known = bool(base) and not self._run("merge-base", "--is-ancestor", "--end-of-options", base, head).code
         span = f"{base}..{head}" if known else head
         shape = (git_log.TIMES, "--name-status", "--diff-merges=combined", "--end-of-options", span, "--")
-        found = git_log.times(
-            self._log(span, *shape, *layout.pathspecs, literal=False), layout.managed, cached if known else {}
-        )
+        result = self._run(*git_past.LOG, "--topo-order", *shape, *layout.pathspecs, literal=False)
+        if result.code:
+            raise git_past.missing(self._run, result, span)
+        found = git_log.times(result.out, layout.managed, cached if known else {})
         return {path: found[path] for path in self.tree(head) if path in found}
 
     # --- rules and merges -------------------------------------------------------------------------------------------
 
     def ignored(self, paths: Sequence[str]) -> set[str]:
         """See History."""
-        layout = self._repo.layout()
-        real = _RealFolders(layout.top)
-        asked = [path for path in paths if real(layout.full(path).rpartition("/")[0])]
-        if not asked:
-            return set()
-        # A leading ./ keeps git from reading a name like `:(top)x` as a pattern.
-        data = b"".join(b"./%s\0" % _bytes(path) for path in asked)
-        result = self._run("check-ignore", "-z", "--stdin", "--no-index", data=data, literal=False)
-        if result.code not in {0, 1}:
-            raise self._run.failure(result)
-        return {path.removeprefix("./") for path in _text(result.out).split("\0") if path}
+        return git_rules.ignored(self._run, self._repo.layout(), paths)
 
     def filtered(self, paths: Sequence[str], attributes: Sequence[str] | None = None) -> set[str]:
         """See History."""
-        layout = self._repo.layout()
-        if not paths or not any(_mentions_filter(name) for name in _attribute_files(layout, paths, attributes)):
-            return set()
-        data = b"".join(b"%s\0" % _bytes(path) for path in paths)
-        tokens = _text(self._run.ok("check-attr", "-z", "--stdin", "filter", data=data)).split("\0")
-        return {
-            path
-            for path, value in zip(tokens[::3], tokens[2::3], strict=False)
-            if value not in {"unspecified", "unset", "set"}
-        }
+        return git_rules.filtered(self._run, self._repo.layout(), paths, attributes)
 
     def merge(self, base: bytes, ours: bytes, theirs: bytes) -> tuple[bytes, bool]:
-        """See History. Where git will not merge (binary data) the answer is `ours`, not clean."""
-        # Beside MEMORY.md and under the name of our temporary files: what a kill leaves there, the next look clears up.
-        names = [os.path.join(self._run.root, f"{TEMPORARY}{secrets.token_hex(8)}.tmp") for _ in range(3)]
-        try:
-            for name, data in zip(names, (ours, base, theirs), strict=True):
-                with open(os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-                    file.write(data)
-            labels = [word for label in ("now", "base", "wanted") for word in ("-L", label)]
-            result = self._run("merge-file", "-p", "--quiet", *labels, "--", *map(_argument, names))
-        except OSError as error:
-            raise IoFailed(f"{error.strerror}", path=self._run.root, hint="Correct that, then try again.") from error
-        finally:
-            for name in names:
-                with suppress(OSError):
-                    os.unlink(name)
-        if 0 <= result.code < 128:
-            return result.out, result.code == 0
-        if "binary" in result.err or result.code == 255:
-            return ours, False
-        raise self._run.failure(result)
+        """See History."""
+        return git_merge.merge(self._run, base, ours, theirs)
+
+    # --- inside -----------------------------------------------------------------------------------------------------
 
     def _blob_of(self, change: FileChange) -> Blob | None:
         return None if change.data is None else Blob(change.mode, self.blob_id(change.data))
-
-    # --- inside -----------------------------------------------------------------------------------------------------
 
     def _locks(self) -> Locks:
         layout = self._repo.layout()
@@ -319,7 +279,7 @@ class GitHistory:
     def _old_tree(self) -> str:
         sha, parent = self._last
         if not sha or sha != self.head():
-            parent = _text(self._run("rev-parse", "--verify", "--quiet", "HEAD^1").out).strip()
+            parent = self._run("rev-parse", "--verify", "--quiet", "HEAD^1").out.decode().strip()
         return parent or self._empty_tree()
 
     def _empty_tree(self) -> str:
@@ -336,65 +296,8 @@ class GitHistory:
         specs = layout.pathspecs
         return self._run("diff-tree", *shape, "--end-of-options", old, new, "--", *specs, literal=False)
 
-    def _log(self, rev: str, *rest: str, literal: bool = True) -> bytes:
-        result = self._run(*git_past.LOG, "--topo-order", *rest, literal=literal)
-        if result.code:
-            raise git_past.missing(self._run, result, rev)
-        return result.out
-
 
 def _object_id(algorithm: str, kind: bytes, data: bytes) -> str:
     digest = hashlib.new(algorithm, b"%s %d\0" % (kind, len(data)), usedforsecurity=False)
     digest.update(data)
     return digest.hexdigest()
-
-
-def _attribute_files(layout: Layout, paths: Sequence[str], known: Sequence[str] | None) -> set[str]:
-    """Every file that can give one of the paths an attribute; of those in the memory, the `known` are all there are."""
-    folders, inside = {""}, {path.rpartition("/")[0] for path in paths} if known is None else {""}
-    for below in inside:  # few, of 10,000 notes
-        folder = layout.full(below) if below else layout.prefix.rstrip("/")
-        while folder not in folders:
-            folders.add(folder)
-            folder = folder.rpartition("/")[0]
-    found = {os.path.join(layout.top, os.fsdecode(_bytes(folder)), ".gitattributes") for folder in folders}
-    found |= {os.path.join(layout.top, os.fsdecode(_bytes(layout.full(path)))) for path in known or ()}
-    return found | {os.path.join(layout.common_dir, "info", "attributes"), "/etc/gitattributes"}
-
-
-def _mentions_filter(name: str) -> bool:
-    try:
-        with open(name, "rb") as file:
-            return b"filter" in file.read()
-    except OSError:
-        return False
-
-
-class _RealFolders:
-    """Which folders of a work tree are no symlinks, nor behind one: git refuses to answer at all about such a path."""
-
-    def __init__(self, top: str) -> None:
-        self._top, self._known = top, {"": True}
-
-    def __call__(self, folder: str) -> bool:
-        new = []
-        while folder not in self._known:  # no recursion: a path may have 2,000 folders
-            new.append(folder)
-            folder = folder.rpartition("/")[0]
-        for below in reversed(new):
-            linked = os.path.islink(os.path.join(self._top, os.fsdecode(_bytes(below))))
-            self._known[below] = not linked and self._known[below.rpartition("/")[0]]
-        return self._known[new[0] if new else folder]
-
-
-def _argument(path: str) -> str:
-    """A path of the file system as text that the runner takes."""
-    return os.fsencode(path).decode("utf-8", "surrogateescape")
-
-
-def _text(data: bytes) -> str:
-    return data.decode("utf-8", "surrogateescape")
-
-
-def _bytes(text: str) -> bytes:
-    return text.encode("utf-8", "surrogateescape")

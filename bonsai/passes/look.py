@@ -6,12 +6,12 @@ from dataclasses import asdict, replace
 
 from bonsai.errors import BonsaiError, IoFailed, NotFound
 from bonsai.notes import layout, secrets
-from bonsai.notes.change import Entry, PathTime, Row
+from bonsai.notes.change import Entry, PathTime, Row, Stat
 from bonsai.notes.layout import Kind
 from bonsai.notes.names import names_of
 from bonsai.notes.problem import Problem, problem
 from bonsai.notes.secrets import Secret
-from bonsai.notes.summary import summarise
+from bonsai.notes.summary import Summary, summarise
 from bonsai.notes.view import COMMITTED, EVERYTHING, View, touch
 from bonsai.ports.derived import Cache, Snapshot
 from bonsai.ports.disk import NoteStore
@@ -216,15 +216,10 @@ class Look:
             view.problems.append(problem("too-large", path, "is over 10 MB and is not committed: keep it elsewhere"))
             view.unread.add(path)  # the row stays as it was, so that every look finds the file again and says so
             return False
-        try:
-            data, stat = self._store.read_stat(path)
-        except NotFound:
-            return False  # gone between the scan and the read; the next look finds it missing
-        except BonsaiError as error:
-            words = error.cause if isinstance(error, IoFailed) else str(error)
-            view.problems.append(problem("unreadable", path, f"cannot be read ({words}): correct its permissions"))
-            view.unread.add(path)
+        taken = self._take(view, path)
+        if taken is None:
             return False
+        data, stat = taken
         blob = self._history.blob_id(data)
         path, blob = row.path, row.head if blob == row.head else blob  # not two equal texts for each of 10,000 notes
         if max(stat.ctime_ns, stat.mtime_ns) > self._instant - RACY_NS:
@@ -232,24 +227,41 @@ class Look:
         if blob == row.blob and not new and (row.summary is not None or kind not in (Kind.NOTE, Kind.BOOT)):
             self._set(view, replace(row, stat=stat))
             return False
-        view.fresh.pop(path, None)
-        if self._kept + len(data) <= KEEP_FRESH:
-            view.fresh[path] = data
-            self._kept += len(data)
-        before, summary = row.summary, None
-        found: tuple[Secret, ...] = ()
-        if kind in (Kind.NOTE, Kind.BOOT):
-            # Without its credentials: no index, problem or cache can quote what was never taken in.
-            shown, found = secrets.without(data)
-            summary = summarise(path, shown[: layout.MAX_PARSED], len(shown))
-        elif data == self._made.get(path):
-            pass  # an index is made of what has no credential in it: a large one is not searched again at each edit
-        elif len(data) <= layout.MAX_PARSED and secrets.is_text(data):
-            found = secrets.without(data)[1]
+        self._keep(view, path, data)
+        before, (summary, found) = row.summary, self._told(path, kind, data)
         self._set(view, Row(path, stat, blob, row.head, row.head_mode, summary, found))
         touch(view, path)
         same_names = before and summary and (before.links, before.names) == (summary.links, summary.names)
         return new or not (same_names or kind in (Kind.INDEX, Kind.CONFIG))
+
+    def _take(self, view: View, path: str) -> tuple[bytes, Stat] | None:
+        """The bytes of a file with their stat; None where it is gone or cannot be read, which is a problem."""
+        try:
+            return self._store.read_stat(path)
+        except NotFound:
+            return None  # gone between the scan and the read; the next look finds it missing
+        except BonsaiError as error:
+            words = error.cause if isinstance(error, IoFailed) else str(error)
+            view.problems.append(problem("unreadable", path, f"cannot be read ({words}): correct its permissions"))
+            view.unread.add(path)
+            return None
+
+    def _keep(self, view: View, path: str, data: bytes) -> None:
+        view.fresh.pop(path, None)
+        if self._kept + len(data) <= KEEP_FRESH:
+            view.fresh[path] = data
+            self._kept += len(data)
+
+    def _told(self, path: str, kind: Kind, data: bytes) -> tuple[Summary | None, tuple[Secret, ...]]:
+        """The summary of a note, and what looks like a credential in any file."""
+        if kind in (Kind.NOTE, Kind.BOOT):
+            # Without its credentials: no index, problem or cache can quote what was never taken in.
+            shown, found = secrets.without(data)
+            return summarise(path, shown[: layout.MAX_PARSED], len(shown)), found
+        if data == self._made.get(path):  # made of what has no credential in it: not searched again at each edit
+            return None, ()
+        searched = len(data) <= layout.MAX_PARSED and secrets.is_text(data)
+        return None, secrets.without(data)[1] if searched else ()
 
     # -- names and links -------------------------------------------------------------------------------
 

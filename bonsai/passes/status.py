@@ -16,6 +16,8 @@ from bonsai.passes.reports import Daemon, DaemonReport, Health, StatusReport
 from bonsai.ports.history import RepoState
 
 AHEAD = timedelta(days=1)  # zones and small corrections are no wrong clock
+LAGGING = 60.0  # seconds that an edit may wait for a running daemon before it is a problem
+STUCK = 15 * 60.0  # … before it is a critical one
 HEALTH: dict[Severity, Health] = {"info": "HEALTHY", "warning": "WARNING", "critical": "CRITICAL"}
 
 
@@ -47,32 +49,18 @@ def status(facts: Facts, settings: Settings, now: datetime) -> StatusReport:
     tree, days = facts.tree, int(settings["general", "max_age_days"])
     old = ages.old_general(facts.view, tree, facts.times, now, days)
     archives = ages.archives(facts.view, tree, facts.times, now, int(settings["purge", "grace_days"]))
-    found = list(facts.problems)
-    found += _git(facts)
-    found += _index(facts, settings, now)
-    found += _clock(facts, now)
-    found += _general(old, days, int(settings["general", "critical"]))
-    found += _archives(archives)
-    found += [
-        problem(
-            "emptied",
-            path,
-            f"had text and is empty now: bring it back with `bonsai restore {shlex.quote(f'{path}@HEAD')}`",
-        )
-        for path in facts.emptied
+    found = [
+        *facts.problems,
+        *_git(facts),
+        *_index(facts, settings, now),
+        *_clock(facts, now),
+        *_general(old, days, int(settings["general", "critical"])),
+        *_archives(archives),
+        *_emptied(facts.emptied),
+        *_boot(facts, settings),
+        *_reflection(facts),
+        *_vanished(facts.vanished),
     ]
-    advice = "move what is not needed at every start into notes (`bonsai migrate`), or shorten it"
-    over = boot.over_budget(facts.boot, settings)
-    found += [problem("boot-over-budget", tree.boot, f"has {words}: {advice}") for words in over]
-    if facts.staging:
-        where = tree.at(layout.STAGING)
-        found.append(
-            problem("reflection-waiting", where, "a reflection waits: see `bonsai reflect show`, then apply it")
-        )
-    if facts.vanished:
-        ways = "`bonsai restore memory`, or accept it with `bonsai commit --all-deletions`"
-        words = f"{len(facts.vanished)} notes are gone at once: {ways}"
-        found.append(problem("mass-deletion", layout.MEMORY, words))
     found.sort(key=lambda item: (-ORDER[item.severity], item.path, item.code))
     return StatusReport(
         status=HEALTH[worst(found)],
@@ -105,15 +93,9 @@ def _git(facts: Facts) -> list[Problem]:
         found.append(problem("git-lock", ".git/index.lock", words))
     if facts.pending:
         others = len(facts.pending) - 1
-        who = (
-            ""
-            if not others
-            else "this and one other file are "
-            if others == 1
-            else f"this and {others} other files are "
-        )
-        words = f"{who}not committed yet: run `bonsai commit`"
-        found.append(problem("uncommitted", facts.pending[0].path, words))
+        more = "one other file" if others == 1 else f"{others} other files"
+        who = f"this and {more} are " if others else ""
+        found.append(problem("uncommitted", facts.pending[0].path, f"{who}not committed yet: run `bonsai commit`"))
     return found
 
 
@@ -170,13 +152,32 @@ def _archives(archives: Sequence[ages.Archive]) -> list[Problem]:
     return found
 
 
+def _emptied(paths: Sequence[str]) -> list[Problem]:
+    words = "had text and is empty now: bring it back with `bonsai restore {}`"
+    return [problem("emptied", path, words.format(shlex.quote(f"{path}@HEAD"))) for path in paths]
+
+
+def _boot(facts: Facts, settings: Settings) -> list[Problem]:
+    advice = "move what is not needed at every start into notes (`bonsai migrate`), or shorten it"
+    over = boot.over_budget(facts.boot, settings)
+    return [problem("boot-over-budget", facts.tree.boot, f"has {words}: {advice}") for words in over]
+
+
+def _reflection(facts: Facts) -> list[Problem]:
+    words = "a reflection waits: see `bonsai reflect show`, then apply it"
+    return [problem("reflection-waiting", facts.tree.at(layout.STAGING), words)] if facts.staging else []
+
+
+def _vanished(paths: Sequence[str]) -> list[Problem]:
+    if not paths:
+        return []
+    ways = "`bonsai restore memory`, or accept it with `bonsai commit --all-deletions`"
+    return [problem("mass-deletion", layout.MEMORY, f"{len(paths)} notes are gone at once: {ways}")]
+
+
 def boot_tokens(data: bytes) -> int:
     """Tokens of a boot file."""
     return count_tokens(data.decode("utf-8", "replace"))
-
-
-LAGGING = 60.0  # seconds that an edit may wait for a running daemon before it is a problem
-STUCK = 15 * 60.0  # … before it is a critical one
 
 
 def waiting(pending: Sequence[Row], instant: float) -> float:
