@@ -10,12 +10,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, timedelta
 from typing import NamedTuple
 
-from bonsai.notes import date_signs, date_words
+from bonsai.notes import date_signs, date_words, quoted
 from bonsai.notes.date_signs import month, quarter, shifted
 from bonsai.notes.date_words import ENGLISH, FRENCH, GERMAN, SPANISH, Language
 from bonsai.notes.note import parse
-from bonsai.notes.prose import lines, prose_lines
-from bonsai.notes.quoted import Cover
+from bonsai.notes.prose import lines
 
 _ENGLISH = re.compile(date_words.pattern(ENGLISH), re.IGNORECASE)
 _GERMAN = re.compile(date_words.pattern(GERMAN), re.IGNORECASE)
@@ -72,25 +71,28 @@ def find(text: str, today: date, written: Mapping[int, date] | None = None) -> l
     The day is that of the entry where one is named: at the start of the bullet or line (`- 2026-03-09: …`), else in the
     heading above (`### F003: … (2026-02-11)`), else the day on which the line (1-based) was `written`, else `today`.
     """
-    skip = (
-        len(text) - len(parse(text.encode("utf-8", "surrogatepass")).text) if text.startswith(("---", "\ufeff")) else 0
-    )
-    rows = lines(text)
-    starts, at = [], 0
-    for row in rows:
-        starts.append(at)
-        at += len(row)
-    cover, days = Cover(), _Days()
+    if not any(pattern.search(text) for _, pattern in _WORDS) and not date_signs.matches(text):
+        return []  # most notes: the parser would take ten times as long to tell
+    body = _body(text)
+    days, place = _Days(), body
     found: list[Phrase] = []
-    for number, row in prose_lines(text):
-        if starts[number] < skip:
-            continue
-        day = days.of(row) or (written or {}).get(number + 1, today)
-        hidden = cover.hide(row)
-        for start, end, absolute in _in_row(row, hidden, day):
-            place = starts[number]
-            found.append(Phrase(number + 1, place + start, place + end, row[start:end], absolute))
+    first = text.count("\n", 0, body) + 1  # frontmatter has no other line ends
+    rows = zip(lines(text[body:]), lines(quoted.masked(text[body:])), strict=True)
+    for number, (row, own) in enumerate(rows, start=first):
+        if not row.strip() or own.strip("\0\r\n"):
+            day = days.of(row) or (written or {}).get(number, today)
+            for start, end, absolute in _in_row(row, own, day):
+                found.append(Phrase(number, place + start, place + end, row[start:end], absolute))
+        place += len(row)
     return found
+
+
+def _body(text: str) -> int:
+    """Where the text of the writer begins, behind the frontmatter, be that broken."""
+    if not text.startswith(("---", "\ufeff")):
+        return 0
+    data = text.encode("utf-8", "surrogatepass")
+    return len(data[: parse(data).prose_start].decode("utf-8", "surrogatepass"))
 
 
 def absolute(text: str, today: date) -> tuple[str, list[Phrase]]:

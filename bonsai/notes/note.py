@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 
 __all__ = [
+    "Block",
     "Fault",
     "Heading",
     "Note",
@@ -30,6 +31,7 @@ __all__ = [
     "conflicted",
     "headings",
     "lines",
+    "own_blocks",
     "parse",
     "prose_lines",
     "set_fields",
@@ -77,6 +79,14 @@ class Heading(NamedTuple):
     line: int
     end: int
     text: str
+
+
+class Block(NamedTuple):
+    """A paragraph, a heading, a row of a table: its first row and the row after it (0-based)."""
+
+    first: int
+    end: int
+    cells: bool
 
 
 def parse(data: bytes) -> Note:
@@ -290,9 +300,26 @@ def headings(text: str) -> list[Heading]:
     return found
 
 
+def own_blocks(text: str) -> tuple[list[Block], set[str]]:
+    """Where the writer's own prose stands, in order, and the labels that the text defines links for (in capitals).
+
+    That is: paragraphs, headings and rows of tables that stand in no block quote.
+    """
+    env: dict[str, Any] = {}
+    found, depth = dict[int, Block](), 0
+    tokens = _markdown(tables=True).parse(text, env)
+    for at, token in enumerate(tokens):
+        depth += {"blockquote_open": 1, "blockquote_close": -1}.get(token.type, 0)
+        if token.type == "inline" and token.map and not depth:
+            first, end = token.map
+            found[first] = Block(first, end, tokens[at - 1].type in ("th_open", "td_open"))  # each cell names its row
+    return list(found.values()), set(env.get("references", ()))
+
+
 @cache
-def _markdown() -> "MarkdownIt":
+def _markdown(tables: bool = False) -> "MarkdownIt":
     """A block parser: without the inline rule, which nobody here needs and which takes minutes on hostile text."""
     from markdown_it import MarkdownIt
 
-    return MarkdownIt("commonmark").disable("inline")
+    parser = MarkdownIt("commonmark").disable("inline")
+    return parser.enable("table") if tables else parser
