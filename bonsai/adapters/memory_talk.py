@@ -67,12 +67,8 @@ class MemoryBuffer:
     def erase(self, what: Forget, *, count: bool = False) -> int:
         """See Buffer."""
         with self._lock:
-            said = {
-                (thread, seq)
-                for thread, (_, held) in self._threads.items()
-                for seq, item in held.items()
-                if unsaid.message(item, what) != item
-            }
+            every = [((name, seq), item) for name, (_, held) in self._threads.items() for seq, item in held.items()]
+            said = [place for place, _, _ in unsaid.holding(every, what)]
             kept = [
                 key for key, (_, value) in self._values.items() if any(unsaid.holds(t, what) for t in (*key, value))
             ]
@@ -138,15 +134,14 @@ class MemoryLog:
     def erase(self, what: Forget, *, count: bool = False) -> int:
         """See MessageLog."""
         with self._lock:
-            said = [new for item in self._messages.values() if (new := unsaid.message(item, what)) != item]
-            events = {key: (item, unsaid.event(item, what)) for key, item in self._events.items()}
-            done = {key: new for key, (old, new) in events.items() if new != old}
+            said = unsaid.holding(self._messages.items(), what)
+            done = unsaid.holding(self._events.items(), what)
             if not count:
-                self._messages.update((new.id, new) for new in said)
+                self._messages.update((key, new) for key, _, new in said)
                 self._threads = defaultdict(list)
                 for item in self._messages.values():
                     self._threads[item.thread].append(item)
-                for key, other in done.items():
+                for key, _, other in done:
                     del self._events[key]
                     self._events.setdefault(other.id, other)
             return len(said) + len(done)
@@ -195,13 +190,11 @@ class MemoryFacts:
     def erase(self, what: Forget, *, count: bool = False) -> int:
         """See FactStore."""
         with self._lock:
-            every = {key: [unsaid.fact(fact, what) for fact in held] for key, held in self._facts.items()}
-            found = sum(
-                new != old for key, held in self._facts.items() for new, old in zip(every[key], held, strict=True)
-            )
-            if not count:
-                self._facts = {(held[-1].user, held[-1].key): held for held in every.values()}
-            return found
+            found = unsaid.holding(((held, fact) for held in self._facts.values() for fact in held), what)
+            for held, old, new in found if not count else ():
+                held[held.index(old)] = new
+            self._facts = {(held[-1].user, held[-1].key): held for held in self._facts.values()}
+            return len(found)
 
     def close(self) -> None:
         """Nothing is open."""

@@ -133,10 +133,10 @@ class PostgresFacts:
         def work(db: "Connection[Any]") -> int:
             found = 0
             for table in ("semantic_facts", "fact_versions"):
-                facts = map(self._fact, each(db, f"SELECT {_COLUMNS} FROM {table}"))
-                pairs = [(old, new) for old in facts if (new := unsaid.fact(old, what)) != old]
-                found += len(pairs)
-                for old, new in pairs if not count else ():
+                rows = each(db, f"SELECT {_COLUMNS} FROM {table}")
+                changed = unsaid.holding(((table, self._fact(row)) for row in rows), what)
+                found += len(changed)
+                for _, old, new in changed if not count else ():
                     _unsay(db, table, old, new)
             return found
 

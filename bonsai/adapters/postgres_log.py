@@ -27,7 +27,8 @@ _EVENT = """
     ON CONFLICT DO NOTHING
 """
 _EVENTS = f"""
-    SELECT type, payload, {iso("ts")} FROM events WHERE user_id = %(user)s AND (%(type)s = '' OR type = %(type)s)
+    SELECT user_id, type, payload, {iso("ts")} FROM events
+    WHERE user_id = %(user)s AND (%(type)s = '' OR type = %(type)s)
     ORDER BY ts DESC, id LIMIT %(limit)s
 """
 _UNSAY = """
@@ -84,23 +85,19 @@ class PostgresLog:
         """See MessageLog."""
         values = {"user": armour(user), "type": armour(type), "limit": countable(limit)}
         rows = self._database.ask(_EVENTS, values)
-        return [Event(user, bare(kind), bare_json(payload), time or "") for kind, payload, time in rows]
+        return [_event(*row) for row in rows]
 
     def erase(self, what: Forget, *, count: bool = False) -> int:
         """See MessageLog. What the files of the server still hold of it is for its own clearing away."""
 
         def work(db: "Connection[Any]") -> int:
             messages = map(message_of, each(db, f"SELECT {COLUMNS} FROM messages"))
-            said = [new for item in messages if (new := unsaid.message(item, what)) != item]
-            pairs = [
-                (number, event, unsaid.event(event, what))
-                for number, user, kind, payload in each(db, "SELECT id, user_id, type, payload FROM events")
-                if (event := Event(bare(user), bare(kind), bare_json(payload)))
-            ]
-            done = [(number, other) for number, event, other in pairs if other != event]
-            for item in said if not count else ():
-                db.execute(_UNSAY, (*_row(item)[1:], item.id))
-            for number, other in done if not count else ():
+            said = unsaid.holding(((item.id, item) for item in messages), what)
+            events = each(db, "SELECT id, user_id, type, payload FROM events")
+            done = unsaid.holding(((number, _event(*row)) for number, *row in events), what)
+            for number, _, item in said if not count else ():
+                db.execute(_UNSAY, (*_row(item)[1:], number))
+            for number, _, other in done if not count else ():
                 values = {"old": number, "id": other.id, "user": armour(other.user), "type": armour(other.type)}
                 values |= {"payload": _json(other.payload), "hash": other.hash}
                 db.execute(_SAME, values)
@@ -120,6 +117,10 @@ class PostgresLog:
 def _row(item: Message) -> tuple[Any, ...]:
     texts = map(armour, (item.thread, item.role, item.content, item.user))
     return (item.id, *texts, armour(item.intent) or None, None if item.metadata is None else _json(item.metadata))
+
+
+def _event(user: str, kind: str, payload: Any, time: str | None = "") -> Event:
+    return Event(bare(user), bare(kind), bare_json(payload), time or "")
 
 
 def _json(value: Any) -> str:

@@ -96,10 +96,9 @@ class SqliteFacts:
         with self._file.writing() as db:
             for table in ("semantic_facts", "fact_versions"):
                 rows = db.execute(f"SELECT {_COLUMNS}, rowid FROM {table}")
-                every = [(row[-1], old, unsaid.fact(old, what)) for row in rows if (old := self._fact(row[:-1]))]
-                changed = [(number, new) for number, old, new in every if new != old]
+                changed = unsaid.holding(((row[-1], self._fact(row[:-1])) for row in rows), what)
                 found += len(changed)
-                for number, new in changed if not count else ():
+                for number, _, new in changed if not count else ():
                     names = tuple(map(armour, (new.user, new.key, new.value, new.turn)))
                     query = "SET user_id = ?, fact_key = ?, fact_value = ?, turn = ? WHERE rowid = ?"
                     db.execute(f"UPDATE OR REPLACE {table} {query}", (*names, number))

@@ -46,30 +46,27 @@ class SqliteLog:
     def events(self, user: str, type: str = "", limit: int = 50) -> list[Event]:
         """See MessageLog."""
         query = (
-            "SELECT type, payload, ts FROM events WHERE user_id = ?1 AND (?2 = '' OR type = ?2)"
+            "SELECT user_id, type, payload, ts FROM events WHERE user_id = ?1 AND (?2 = '' OR type = ?2)"
             " ORDER BY seq DESC LIMIT ?3"
         )
         rows = self._file.ask(query, (armour(user), armour(type), countable(limit)))
-        return [Event(user, bare(kind), bare_json(json.loads(payload)), time) for kind, payload, time in rows]
+        return [_event(*row) for row in rows]
 
     def erase(self, what: Forget, *, count: bool = False) -> int:
         """See MessageLog. The bytes are gone from the file once it is compacted."""
         with self._file.writing() as db:
             messages = map(_message, db.execute(f"SELECT {_COLUMNS} FROM messages"))
-            said = [new for item in messages if (new := unsaid.message(item, what)) != item]
-            done = [
-                pair
-                for row in db.execute("SELECT seq, user_id, type, payload FROM events")
-                if (pair := _other(row, what))
-            ]
+            said = unsaid.holding(((item.seq, item) for item in messages), what)
+            events = db.execute("SELECT seq, user_id, type, payload FROM events")
+            done = unsaid.holding(((seq, _event(*row)) for seq, *row in events), what)
             if not count:
-                for item in said:
+                for seq, _, item in said:
                     query = (
                         "UPDATE messages SET thread_id = ?, role = ?, content = ?, user_id = ?, intent = ?,"
                         " metadata = ? WHERE seq = ?"
                     )
-                    db.execute(query, (*_texts(item), item.seq))
-                for seq, other in done:
+                    db.execute(query, (*_texts(item), seq))
+                for seq, _, other in done:
                     query = (
                         "UPDATE OR REPLACE events SET id=?, user_id=?, type=?, payload=?, payload_hash=? WHERE seq=?"
                     )
@@ -95,12 +92,8 @@ def _texts(item: Message) -> tuple[str | None, ...]:
     return (*texts, armour(item.intent) or None, None if item.metadata is None else _json(item.metadata))
 
 
-def _other(row: Sequence[Any], what: Forget) -> tuple[int, Event] | None:
-    """The place of an event, and what it is without what is forgotten; None where it holds nothing of it."""
-    seq, user, kind, payload = row
-    old = Event(bare(user), bare(kind), bare_json(json.loads(payload)))
-    new = unsaid.event(old, what)
-    return (seq, new) if new != old else None
+def _event(user: str, kind: str, payload: str, time: str = "") -> Event:
+    return Event(bare(user), bare(kind), bare_json(json.loads(payload)), time)
 
 
 def _json(value: Any) -> str:

@@ -1,12 +1,24 @@
 """What was said without what is to be forgotten: marks stand in its place, the rest of each text stays."""
 
 import json
-from typing import Any
+from collections.abc import Iterable
+from dataclasses import is_dataclass, replace
+from typing import Any, TypeVar
 
 from bonsai.conversation.armour import each_text
 from bonsai.conversation.fact import Fact
 from bonsai.conversation.turn import Event, Message
 from bonsai.notes.forget import Forget
+
+Said = TypeVar("Said", Message, Event, Fact)
+Place = TypeVar("Place")
+#: What of each is anybody's words. Ids, places and times stay; an event is another one by its hash where its words are
+#: others, since a hash of what was there could be guessed.
+WORDS: dict[type, tuple[str, ...]] = {
+    Message: ("thread", "role", "content", "user", "intent", "metadata"),
+    Event: ("user", "type", "payload"),
+    Fact: ("user", "key", "value", "turn"),
+}
 
 
 def text(said: str, what: Forget) -> str:
@@ -26,31 +38,15 @@ def value(said: Any, what: Forget) -> Any:
     return each_text(said, lambda part: text(part, what))
 
 
-def message(said: Message, what: Forget) -> Message:
-    """A message; its id, its place and its time stay."""
-    return said._replace(
-        thread=text(said.thread, what),
-        role=text(said.role, what),
-        content=text(said.content, what),
-        user=text(said.user, what),
-        intent=text(said.intent, what),
-        metadata=None if said.metadata is None else value(said.metadata, what),
-    )
+def without(item: Said, what: Forget) -> Said:
+    """A message, an event, a fact or a version of one."""
+    words = {name: value(getattr(item, name), what) for name in WORDS[type(item)]}
+    return replace(item, **words) if is_dataclass(item) else item._replace(**words)
 
 
-def event(done: Event, what: Forget) -> Event:
-    """An event; another one by its hash where it held something, since a hash of what was there could be guessed."""
-    return Event(text(done.user, what), text(done.type, what), value(done.payload, what), done.time)
-
-
-def fact(known: Fact, what: Forget) -> Fact:
-    """A fact, or a version of one."""
-    return known._replace(
-        user=text(known.user, what),
-        key=text(known.key, what),
-        value=text(known.value, what),
-        turn=text(known.turn, what),
-    )
+def holding(items: Iterable[tuple[Place, Said]], what: Forget) -> list[tuple[Place, Said, Said]]:
+    """Those of many that hold something of it: where each stands, as it is, and without it."""
+    return [(place, old, new) for place, old in items if (new := without(old, what)) != old]
 
 
 def holds(said: str, what: Forget) -> bool:
