@@ -1,9 +1,8 @@
 """Commits of a run: exactly the rows that are asked for, once, with the person's index brought in line after it."""
 
-import json
 import secrets
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -14,14 +13,13 @@ from bonsai.errors import BonsaiError, Busy, NotFound
 from bonsai.notes import layout
 from bonsai.notes.change import Plan, Row
 from bonsai.notes.secrets import Secret, find_in
-from bonsai.notes.view import COMMITTED, View
+from bonsai.notes.view import View
 from bonsai.passes.look import Look
-from bonsai.passes.recover import changes, happened, take_back
+from bonsai.passes.recover import LATE, changes, happened, late_paths, remember_late, take_back
 from bonsai.ports.derived import Cache
 from bonsai.ports.disk import Journal, Lock, NoteStore
 from bonsai.ports.history import Author, Blob, FileChange, History
 
-LATE = ".bonsai/unrefreshed.json"
 TRIES = 8  # of a commit, when somebody else moves HEAD at the same time
 
 
@@ -210,27 +208,6 @@ class Commits:
 
 def _new_id() -> str:
     return secrets.token_hex(6)
-
-
-def late_paths(store: NoteStore) -> list[str]:
-    """The paths for which the person's index is behind HEAD, because it was locked or a run was killed."""
-    with suppress(BonsaiError, ValueError, TypeError):
-        found = json.loads(store.read(LATE))
-        return [path for path in found if isinstance(path, str) and layout.kind_of(path) in COMMITTED]
-    return []
-
-
-def remember_late(store: NoteStore, paths: Iterable[str]) -> bool:
-    """Add to them, at once: a kill must not forget it, since the person's next commit would undo ours.
-
-    Says whether that worked.
-    """
-    late = sorted({*late_paths(store), *paths})
-    with suppress(BonsaiError):
-        if late:
-            store.generate(LATE, json.dumps(late).encode())
-        return True
-    return False
 
 
 def _one_line(text: str) -> str:

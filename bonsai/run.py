@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 
-from bonsai.commits import Commits, Join, Outside, late_paths, remember_late
+from bonsai.commits import Commits, Join, Outside
 from bonsai.errors import Busy, CannotCreate, IoFailed, Misconfigured, NotFound, Refused
 from bonsai.notes import layout, moment
 from bonsai.notes.change import PathTime, Plan, Row, Stat
@@ -18,7 +18,7 @@ from bonsai.notes.summary import summarise
 from bonsai.notes.view import EVERYTHING, View, is_inside, touch
 from bonsai.passes import allow, pending, reindex
 from bonsai.passes.look import Look
-from bonsai.passes.recover import recover, unlock
+from bonsai.passes.recover import late_paths, recover, remember_late, unlock
 
 _ATTRIBUTES = "/.gitattributes"
 

@@ -60,7 +60,7 @@ class Watched(Place):
 
     def unsettled(self) -> bool:
         """Whether the person's index, locked when a commit was made, still waits to be brought in line."""
-        from bonsai.commits import LATE
+        from bonsai.passes.recover import LATE
 
         return self._store.exists(LATE)
 

@@ -1,6 +1,5 @@
 """Doctor: look whether the workspace can work at all, and repair what can be repaired without losing a note."""
 
-import json
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -10,7 +9,7 @@ from bonsai.notes import layout
 from bonsai.notes.problem import Problem, problem
 from bonsai.notes.secrets import Secret
 from bonsai.notes.view import COMMITTED
-from bonsai.passes.recover import recover
+from bonsai.passes.recover import recover, remember_late
 from bonsai.passes.reports import Check, DoctorReport
 from bonsai.ports.derived import Cache
 from bonsai.ports.disk import Journal, NoteStore
@@ -112,16 +111,12 @@ def _texts(store: NoteStore) -> Iterator[tuple[str, bytes]]:
 
 def _tidy(work: _Doctor) -> None:
     """Clear up after killed runs, and let everything that is derived be made anew."""
-    behind = json.loads(work.cache.load().meta.get("unrefreshed") or "[]")
     if work.journal.pending() is not None:
-        behind += recover(work.store, work.history, work.journal)
+        remember_late(work.store, recover(work.store, work.history, work.journal))
+        work.journal.done({"by": "doctor"})
         work.fixed.append("cleared up after a run that was cut short")
     work.store.sweep()
     work.cache.clear()
-    if behind:  # the one thing in the cache that nothing else knows: where the person's index is behind HEAD
-        work.cache.save((), (), {"unrefreshed": json.dumps(behind)})
-    if work.journal.pending() is not None:
-        work.journal.done({"by": "doctor"})
     work.fixed.append("emptied the cache; it is built again from the notes")
 
 

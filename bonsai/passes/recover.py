@@ -1,17 +1,19 @@
 """Clear up after a run that was cut short: it happened whole or not at all, and the person's index agrees."""
 
+import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import Any
 
-from bonsai.errors import Busy, CannotCreate, NotFound, Refused
+from bonsai.errors import BonsaiError, Busy, CannotCreate, NotFound, Refused
 from bonsai.notes import boot, layout
 from bonsai.notes.change import Plan
 from bonsai.notes.view import COMMITTED
 from bonsai.ports.disk import Journal, NoteStore
 from bonsai.ports.history import History
 
+LATE = ".bonsai/unrefreshed.json"
 _ID = re.compile(r"(?:[0-9a-f]{40}(?:[0-9a-f]{24})?)?")  # a commit, or nothing
 BlobId = Callable[[bytes], str]
 
@@ -129,3 +131,24 @@ def _put_back(store: NoteStore, blob_id: BlobId, blob: Callable[[str], bytes], p
 def _written(path: str, data: bytes) -> bytes:
     """What of a file a plan decides: of a boot file not the block, which a run renews after it carried out its plan."""
     return boot.strip(data) if layout.kind_of(path) is layout.Kind.BOOT else data
+
+
+def late_paths(store: NoteStore) -> list[str]:
+    """The paths for which the person's index is behind HEAD, because it was locked or a run was killed."""
+    with suppress(BonsaiError, ValueError, TypeError):
+        found = json.loads(store.read(LATE))
+        return [path for path in found if isinstance(path, str) and layout.kind_of(path) in COMMITTED]
+    return []
+
+
+def remember_late(store: NoteStore, paths: Iterable[str]) -> bool:
+    """Add to them, at once: a kill must not forget it, since the person's next commit would undo ours.
+
+    Says whether that worked.
+    """
+    late = sorted({*late_paths(store), *paths})
+    with suppress(BonsaiError):
+        if late:
+            store.generate(LATE, json.dumps(late).encode())
+        return True
+    return False

@@ -3,6 +3,9 @@
 import os
 import time
 
+import pytest
+
+from bonsai.adapters.git_history import GitHistory
 from verbs.sandbox import GENERAL, Sandbox
 
 
@@ -102,3 +105,18 @@ def test_a_clock_that_was_wrong_is_told_until_the_next_commit(garden: Sandbox, a
     assert garden.problems("clock") == []
     at("2026-03-14T20:15:00Z")
     assert garden.problems("clock") == [], "less than a day may be a zone"
+
+
+def test_fix_after_a_kill_brings_the_index_of_git_in_line(garden: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else the person's next commit would take ours back: to the index the old text is what they want."""
+
+    def killed(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    garden.write("memory/domains/business/pricing.md", "# Pricing\n\nDearer now.\n")
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr(GitHistory, "refresh_index", killed)
+        garden.ws.commit()
+    assert garden.git("diff", "--cached", "--name-only")
+    garden.ws.doctor(fix=True)
+    assert not garden.git("status", "--porcelain")
