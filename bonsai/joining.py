@@ -8,7 +8,7 @@ from bonsai.adapters.git_join import Entry, Histories
 from bonsai.adapters.git_remote import GitRemote
 from bonsai.errors import NotFound, Refused
 from bonsai.notes import layout, lifecycle, moment
-from bonsai.notes.change import Plan, Row
+from bonsai.notes.change import Plan
 from bonsai.notes.layout import Kind
 from bonsai.notes.view import COMMITTED
 from bonsai.passes import erase, pending, sync
@@ -59,7 +59,7 @@ class Encounter:
         run = self.run
         view = run.look()
         pending.require_no_accident(view, float(run.out.settings["commit", "max_deleted"]))
-        self._commit_pending(run.reindex())
+        run.commit_pending(run.reindex())
         self.ours = self.history.head()
 
     def require_related(self, met: str) -> None:
@@ -115,7 +115,7 @@ class Encounter:
         self._prepare(found)
         sha = run.carry_out(_worded(found, self.report.remote, pulled), joining)
         if joining.onto:  # what they had was not as we would have written it: markers, stale indexes
-            self._commit_pending(run.reindex())
+            run.commit_pending(run.reindex())
         self._tell(found, pulled, None if joining.onto else sha, taken)
 
     def _tell(self, found: Meeting, pulled: int, commit: str | None, taken: set[str]) -> None:
@@ -126,15 +126,6 @@ class Encounter:
         report.kept_both = sorted({*report.kept_both, *found.kept_both})
         problems = self.run.view.all_problems()
         report.problems += [item for item in problems if item.code == "secret" and item.path in taken]
-
-    def _commit_pending(self, indexes: Sequence[str]) -> None:
-        run = self.run
-        found = pending.sort_out(run.view, self.history, generated=True)
-        run.kept_back = {*found.held, *(item.path for item in found.problems)}
-        edited: list[Row] = [row for row in found.rows if row.path not in indexes]
-        op = "edit" if edited else "reindex"
-        subject = f"{op}: {pending.subject(edited or found.rows)}"
-        run.commit_rows(found.rows, op, subject, pending.describe(edited))
 
     def _need_calm(self, found: Meeting) -> None:
         """Refuse when most of the notes would go at once: the other side may have had an accident."""

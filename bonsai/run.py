@@ -231,6 +231,19 @@ class Run(Commits):
         self.behind = edit.behind
         return sha
 
+    def commit_pending(self, indexes: Sequence[str], only: Sequence[str] = ()) -> tuple[str | None, pending.Pending]:
+        """Commit the person's pending edits with the indexes of these paths, which the run has just written.
+
+        `only`: the edits of these paths, or below them. Returns the commit, None where there was nothing to commit, and
+        what was sorted out.
+        """
+        found = pending.sort_out(self.view, self.out.history, generated=True, only=[*only, *indexes] if only else ())
+        self.kept_back = {*found.held, *(item.path for item in found.problems)}
+        edited = [row for row in found.rows if row.path not in indexes]
+        op = "edit" if edited else "reindex"
+        subject = f"{op}: {pending.subject(edited or found.rows)}"
+        return self.commit_rows(found.rows, op, subject, pending.describe(edited)), found
+
     # -- carrying out a plan ---------------------------------------------------------------------------
 
     def carry_out(self, plan: Plan, join: Join | None = None) -> str | None:

@@ -204,16 +204,7 @@ class Workspace(Tiers, Finding, Pruning, Forgetting, Checks, Devices, Watched, C
                 self._need(view, only)
             if not all_deletions:
                 pending.require_no_accident(view, float(self.settings["commit", "max_deleted"]), only)
-            indexes = run.reindex()
-            found = pending.sort_out(view, self._history, generated=True, only=[*only, *indexes] if only else ())
-            edited = [row for row in found.rows if row.path not in indexes]
-            op = "edit" if edited else "reindex"
-            sha = run.commit_rows(
-                found.rows,
-                op,
-                f"{op}: {pending.subject(edited or found.rows)}",
-                pending.describe(edited),
-            )
+            sha, found = run.commit_pending(run.reindex(), only)
             run.save()
         self._update_search([row.path for row in found.rows])
         return CommitReport(sha, [row.path for row in found.rows] if sha else [], found.held, found.problems)

@@ -22,6 +22,9 @@ class Stat(NamedTuple):
     mode: int  # 0o100644, or 0o100755 where the owner may execute it
 
 
+NOWHERE = Stat(0, 0, 0, 0, 0)  # of what is no file on disk: a note out of the past, or of the cold tier
+
+
 class PathTime(NamedTuple):
     """Commit times (Unix seconds) of a path in HEAD's history."""
 

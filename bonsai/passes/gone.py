@@ -1,9 +1,10 @@
 """What the memory held once and no longer does: archived, purged, or edited away; found, and how to bring it back."""
 
+import shlex
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 
-from bonsai.notes.change import Row, Stat
+from bonsai.notes.change import NOWHERE, Row
 from bonsai.notes.document import Document, document, readable
 from bonsai.notes.layout import Tree, is_archived, is_searched
 from bonsai.notes.ranking import Ranked
@@ -14,7 +15,6 @@ from bonsai.ports.history import Commit, History
 CHUNK = 200  # versions that are read at once
 REV = 10  # digits of a revision in a name
 ALIKE = 30  # live passages that are compared with a found one
-_NO_STAT = Stat(0, 0, 0, 0, 0)
 Progress = Callable[[str, int, int], None]
 
 
@@ -36,7 +36,7 @@ def catch_up(index: SearchIndex, history: History, head: str, tree: Tree, progre
         for number in range(0, len(steps), CHUNK):
             progress("reading what is gone", number, len(steps))
             for item in _lost(history, steps[number : number + CHUNK]):
-                index.put(item, _NO_STAT)
+                index.put(item, NOWHERE)
         index.finish(head)
 
 
@@ -46,12 +46,12 @@ def uncommitted(
     """What no commit tells: the archives as they stand, and texts that were edited away since HEAD."""
     for row in rows:
         if row.stat is not None and is_archived(row.path) and is_searched(row.path, tree, archived=True):
-            index.put(document(row.path, store.read(row.path)), _NO_STAT)
+            index.put(document(row.path, store.read(row.path)), NOWHERE)
     for row in rows:
         if row.head and row.head != row.blob and is_searched(row.path, tree, archived=True):
             now = store.read(row.path) if row.stat is not None else None
             for item in _difference(row.path, head, history.blob(row.head), now):
-                index.put(item, _NO_STAT)
+                index.put(item, NOWHERE)
     index.finish("")
     return index
 
@@ -77,9 +77,7 @@ def forgotten(ranked: Sequence[Ranked], live: Passages, limit: int) -> list[Rank
 def place(path: str) -> tuple[str, str]:
     """(path of the note, command that brings it back) of a found document."""
     name, at, rev = path.rpartition("@")
-    if at and len(rev) == REV:
-        return name, f"bonsai restore {_shell(path)}"
-    return path, f"bonsai restore {_shell(path)}"
+    return name if at and len(rev) == REV else path, f"bonsai restore {shlex.quote(path)}"
 
 
 def _since(commits: Sequence[Commit], mark: str) -> list[Commit] | None:
@@ -121,9 +119,3 @@ def _lines(text: str) -> frozenset[str]:
     """The lines that say something; headings stay when what is below them goes."""
     rows = (row.strip() for row in text.splitlines())
     return frozenset(row for row in rows if row and not row.startswith("#"))
-
-
-def _shell(path: str) -> str:
-    """A path as a shell takes it."""
-    safe = all(char.isalnum() or char in "-_./@+:," for char in path)
-    return path if safe else "'" + path.replace("'", "'\\''") + "'"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from bonsai.errors import BonsaiError, Busy, NotFound
 from bonsai.notes.candidate import About, Candidate, Fields, Statistics
-from bonsai.notes.change import Row, Stat
+from bonsai.notes.change import NOWHERE, Row
 from bonsai.notes.layout import MAX_PARSED, Tree, folder_of, is_searched
 from bonsai.notes.meaning import Close, Embedder, Place
 
@@ -23,7 +23,6 @@ RACY_NS = 50_000_000
 CHUNK = 500  # notes that are read from git at once
 GLANCE = "|"  # in the mark of an index: what the daemon said, and the glance of a look that found nothing stale
 MANY = 1000  # paths that a daemon names; for more, a look at everything costs less
-_NO_STAT = Stat(0, 0, 0, 0, 0)
 Progress = Callable[[str, int, int], None]
 
 
@@ -190,7 +189,7 @@ def as_it_was(index: SearchIndex, history: History, commit: str, tree: Tree, pro
         part = paths[number : number + CHUNK]
         for path, data in zip(part, history.read_many([(commit, path) for path in part]), strict=True):
             if data is not None:
-                index.put(document(path, data), _NO_STAT)
+                index.put(document(path, data), NOWHERE)
     index.finish(commit)
 
 

@@ -16,6 +16,7 @@ KEPT = frozenset({Kind.INDEX, Kind.STATE, Kind.HELPER, Kind.OUTSIDE})
 LOGS = frozenset({layout.PURGE_LOG, layout.ERASED})
 #: Not taken back unless it is named: nothing that a command decided.
 NO_PASS = ("edit", "erase", "init", "reindex", "undo")
+SHORT_RUN = 4  # characters of a run id that may stand for the whole
 
 
 @dataclass(slots=True)
@@ -33,9 +34,6 @@ class _Undoing:
 
     def conflict(self, path: str, now: bytes, wanted: bytes, reason: str) -> None:
         self.conflicts.append(Conflict(path, now.decode("utf-8", "replace"), wanted.decode("utf-8", "replace"), reason))
-
-
-SHORT_RUN = 4  # characters of a run id that may stand for the whole
 
 
 def choose(commits: Sequence[Commit], history: History, run: str | None, actor: str = "") -> Commit:

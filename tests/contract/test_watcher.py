@@ -74,8 +74,8 @@ def until(watch: Watcher, met: Callable[[set[str], set[str]], bool]) -> tuple[se
     return paths, lost
 
 
-def saw(watch: Watcher, path: str) -> set[str]:
-    """All paths told until `path` is, nothing being lost."""
+def must_see(watch: Watcher, path: str) -> set[str]:
+    """All paths told until `path` is; fails where it is not told in time, or something is lost."""
     paths, lost = until(watch, lambda paths, lost: path in paths or bool(lost))
     assert not lost
     return paths
@@ -180,32 +180,32 @@ STRANGE = {with_sed}
 @pytest.mark.parametrize("save", SAVES)
 def test_every_way_of_saving_is_told_as_the_note(watch: DiskWatcher, root: Path, save: Callable[[Path], None]) -> None:
     save(root / NOTE)
-    paths = saw(watch, NOTE) | rest(watch)
+    paths = must_see(watch, NOTE) | rest(watch)
     assert paths == {NOTE} or save in STRANGE
 
 
 @pytest.mark.parametrize("save", SAVES)
 def test_a_generic_observer_tells_it_too(observed: DiskWatcher, root: Path, save: Callable[[Path], None]) -> None:
     save(root / NOTE)
-    saw(observed, NOTE)
+    must_see(observed, NOTE)
 
 
 def test_a_write_to_a_file_that_stays_open_is_told(watch: DiskWatcher, root: Path) -> None:
     with (root / NOTE).open("a") as file:
         file.write("appended\n")
         file.flush()
-        saw(watch, NOTE)
+        must_see(watch, NOTE)
 
 
 @pytest.mark.parametrize("name", ["MEMORY.md", "MEMORY-ada.md", "memory.md", "bonsai.toml"])
 def test_boot_files_and_settings_are_told(watch: DiskWatcher, root: Path, name: str) -> None:
     (root / name).write_text("new\n")
-    assert saw(watch, name) | rest(watch) == {name}
+    assert must_see(watch, name) | rest(watch) == {name}
 
 
 def test_a_rename_tells_both_names(watch: DiskWatcher, root: Path) -> None:
     (root / NOTE).rename(root / "memory/b.md")
-    assert saw(watch, "memory/b.md") | rest(watch) == {NOTE, "memory/b.md"}
+    assert must_see(watch, "memory/b.md") | rest(watch) == {NOTE, "memory/b.md"}
 
 
 def test_every_name_comes_as_the_listing_spells_it(watch: DiskWatcher, root: Path) -> None:
@@ -241,7 +241,7 @@ def test_the_workspace_folder_may_be_a_symlink(root: Path, tmp_path: Path) -> No
     watch.start()
     try:
         (root / NOTE).write_text("new\n")
-        saw(watch, NOTE)
+        must_see(watch, NOTE)
     finally:
         watch.stop()
 
@@ -316,7 +316,7 @@ def test_a_note_in_a_folder_that_is_just_being_made_is_in_sight(watch: DiskWatch
     for at in range(30):
         note = root / f"memory/domains/garden{at}/beds/2026/plan.md"
         note.write_text("roses\n")
-        saw(watch, str(note.relative_to(root)))
+        must_see(watch, str(note.relative_to(root)))
 
 
 def test_what_is_written_while_folders_are_made_is_never_missed(watch: DiskWatcher, root: Path) -> None:
@@ -352,20 +352,20 @@ def test_a_folder_moved_in_is_told_and_watched(watch: DiskWatcher, root: Path, t
     (tmp_path / "out/sub").mkdir(parents=True)
     (tmp_path / "out/sub/n.md").write_text("n\n")
     (tmp_path / "out").rename(root / "memory/in")
-    saw(watch, "memory/in")
+    must_see(watch, "memory/in")
     (root / "memory/in/sub/n.md").write_text("new\n")
-    saw(watch, "memory/in/sub/n.md")
+    must_see(watch, "memory/in/sub/n.md")
 
 
 def test_a_folder_moved_out_is_told_and_left_alone(watch: DiskWatcher, root: Path, tmp_path: Path) -> None:
     (root / "memory/domains/general").rename(tmp_path / "out")
-    saw(watch, "memory/domains/general")
+    must_see(watch, "memory/domains/general")
     (tmp_path / "out/a.md").write_text("no longer ours\n")
     assert not rest(watch)
     (tmp_path / "out").rename(root / "memory/domains/back")
-    saw(watch, "memory/domains/back")
+    must_see(watch, "memory/domains/back")
     (root / "memory/domains/back/a.md").write_text("ours again\n")
-    saw(watch, "memory/domains/back/a.md")
+    must_see(watch, "memory/domains/back/a.md")
 
 
 def test_a_folder_moved_into_one_that_is_just_being_made_stays_watched(watch: DiskWatcher, root: Path) -> None:
@@ -376,7 +376,7 @@ def test_a_folder_moved_into_one_that_is_just_being_made_stays_watched(watch: Di
     until(watch, lambda paths, lost: {"memory/new", "memory/domains/general"} <= paths)
     rest(watch)
     (root / "memory/new/general/a.md").write_text("new\n")
-    assert saw(watch, "memory/new/general/a.md") | rest(watch) == {"memory/new/general/a.md"}
+    assert must_see(watch, "memory/new/general/a.md") | rest(watch) == {"memory/new/general/a.md"}
 
 
 def test_a_renamed_folder_is_told_under_both_names(watch: DiskWatcher, root: Path) -> None:
@@ -385,28 +385,28 @@ def test_a_renamed_folder_is_told_under_both_names(watch: DiskWatcher, root: Pat
         paths, _ = until(watch, lambda paths, lost, new=new: f"memory/domains/{new}" in paths)
         assert f"memory/domains/{old}" in paths | rest(watch)
         (root / f"memory/domains/{new}/a.md").write_text("new\n")
-        saw(watch, f"memory/domains/{new}/a.md")
+        must_see(watch, f"memory/domains/{new}/a.md")
 
 
 def test_a_deleted_folder_is_told(watch: DiskWatcher, root: Path) -> None:
     shutil.rmtree(root / "memory/domains")
-    assert {NOTE, "memory/domains"} <= saw(watch, "memory/domains") | rest(watch)
+    assert {NOTE, "memory/domains"} <= must_see(watch, "memory/domains") | rest(watch)
     (root / NOTE).parent.mkdir(parents=True)
-    saw(watch, "memory/domains")
+    must_see(watch, "memory/domains")
     rest(watch)
     (root / NOTE).write_text("again\n")
-    saw(watch, NOTE)
+    must_see(watch, NOTE)
 
 
 def test_a_folder_that_was_hidden_is_watched_once_it_shows(watch: DiskWatcher, root: Path) -> None:
     (root / "memory/.draft").mkdir()
     (root / "memory/.draft").rename(root / "memory/shown")
-    saw(watch, "memory/shown")
+    must_see(watch, "memory/shown")
     (root / "memory/shown/n.md").write_text("n\n")
-    saw(watch, "memory/shown/n.md")
+    must_see(watch, "memory/shown/n.md")
     rest(watch)
     (root / "memory/shown").rename(root / "memory/.draft")
-    assert saw(watch, "memory/shown") | rest(watch) == {"memory/shown"}
+    assert must_see(watch, "memory/shown") | rest(watch) == {"memory/shown"}
     (root / "memory/.draft/n.md").write_text("hidden\n")
     assert not rest(watch)
 
@@ -455,7 +455,7 @@ def edit_is_told(watch: Watcher, root: Path, path: str = NOTE) -> None:
             break
     with (root / path).open("a") as file:
         file.write("after\n")
-    saw(watch, path)
+    must_see(watch, path)
 
 
 @pytest.mark.parametrize("kind", ["watch", "observed"])
@@ -489,7 +489,7 @@ def test_boot_files_are_told_without_memory(root: Path) -> None:
     try:
         assert watch.mode == "there is no folder memory/"
         (root / "MEMORY.md").write_text("new\n")
-        saw(watch, "MEMORY.md")
+        must_see(watch, "MEMORY.md")
     finally:
         watch.stop()
 
@@ -518,7 +518,7 @@ def test_a_folder_above_that_is_replaced_is_noticed(tmp_path: Path, monkeypatch:
         (tmp_path / "up/ws/memory").mkdir(parents=True)
         lost(watch)
         (tmp_path / "up/ws/memory/n.md").touch()
-        saw(watch, "memory/n.md")
+        must_see(watch, "memory/n.md")
     finally:
         watch.stop()
 
@@ -767,7 +767,7 @@ def test_a_wait_on_a_watcher_that_is_not_started_or_stopped_only_waits(root: Pat
     assert watch.wait(0.01) == (frozenset(), "")
     watch.start()
     (root / NOTE).write_text("newer\n")
-    saw(watch, NOTE)
+    must_see(watch, NOTE)
     watch.stop()
 
 
@@ -792,7 +792,7 @@ def test_two_workspaces_in_one_process_are_kept_apart(watch: DiskWatcher, root: 
     other.start()
     try:
         (root / NOTE).write_text("new\n")
-        saw(watch, NOTE)
+        must_see(watch, NOTE)
         assert not rest(other)
     finally:
         other.stop()

@@ -34,6 +34,7 @@ import pytest
 from bonsai import adapters, facts, notes, passes
 from bonsai.adapters import displaced
 from bonsai.errors import BonsaiError
+from bonsai.notes import boot
 from bonsai.workspace import Workspace
 
 ALL = os.environ.get("BONSAI_FAULTS") == "all"
@@ -368,6 +369,12 @@ def managed(root: Path) -> dict[str, bytes]:
     found += [*root.glob("MEMORY*.md"), *root.glob("bonsai.toml")]
     kept = {str(path.relative_to(root)): path for path in found if path.name not in STATE}
     return {name: path.read_bytes() for name, path in kept.items() if "/.bonsai-" not in f"/{name}"}
+
+
+def written(root: Path) -> dict[str, bytes]:
+    """What of that people wrote: no index, and of a boot file not the block."""
+    found = {path: data for path, data in managed(root).items() if not path.endswith("_index.md")}
+    return {path: boot.strip(data) if path == "MEMORY.md" else data for path, data in found.items()}
 
 
 def timeless(files: dict[str, bytes]) -> dict[str, bytes]:

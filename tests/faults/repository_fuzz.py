@@ -12,8 +12,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from harness import managed, written
+
 from bonsai.errors import BonsaiError
-from bonsai.notes import boot, layout
 from bonsai.workspace import Workspace
 
 NOTE = "memory/domains/general/inbox.md"
@@ -226,13 +227,13 @@ class Fuzz:
         return out
 
     def _look(self, out: Outcome, root: Path, refs: dict[str, str]) -> None:
-        before = notes(root)
+        before = written(root)
         with Workspace.open(root) as space:
             report = space.doctor(fix=True)
         out.lost = report.lost
         failed = [f"{check.name}: {check.message}" for check in report.checks if not check.ok]
         said = " | ".join([*report.fixed, *report.lost, *failed])
-        if notes(root) != before:
+        if written(root) != before:
             out.wrong.append("a note was touched")
         fsck = subprocess.run(["git", "fsck", "--full", "--no-dangling"], cwd=root, capture_output=True)
         words = (fsck.stdout + fsck.stderr).decode("utf-8", "replace").strip()
@@ -295,27 +296,10 @@ class Fuzz:
                     continue  # the text of an old version is lost, and was said to be
                 out.wrong.append(f"{name}: {error} {error.hint} // {said}")
         prefix = "inner/" if root.name == "inner" else ""
-        for path, data in files(root).items():
+        for path, data in managed(root).items():
             shown = subprocess.run(["git", "show", f"HEAD:{prefix}{path}"], cwd=root, capture_output=True)
             if shown.stdout != data:
                 out.wrong.append(f"{path} is not in HEAD as it stands // {said}")
-
-
-def files(root: Path) -> dict[str, bytes]:
-    """Everything of the memory that is committed."""
-    found = [*root.glob("memory/**/*"), *root.glob("MEMORY*")]
-    kept = [
-        path
-        for path in found
-        if path.is_file() and layout.kind_of(path.relative_to(root).as_posix()) is not layout.Kind.STATE
-    ]
-    return {path.relative_to(root).as_posix(): path.read_bytes() for path in kept}
-
-
-def notes(root: Path) -> dict[str, bytes]:
-    """What people wrote."""
-    found = {path: data for path, data in files(root).items() if not path.endswith("_index.md")}
-    return {path: boot.strip(data) if path == "MEMORY.md" else data for path, data in found.items()}
 
 
 def _refs(top: Path) -> dict[str, str]:

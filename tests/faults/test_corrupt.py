@@ -6,8 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from harness import git, managed, written
 
-from bonsai.notes import boot, layout
 from bonsai.workspace import Workspace
 
 NOTE = "memory/domains/general/inbox.md"
@@ -27,14 +27,6 @@ MORE = [
     ),
     *("HEAD-zero", "HEAD-missing", "tree and index-zero", "ref and reflog-zero", "bitmap-flip"),
 ]
-
-
-def git(root: Path, *words: str) -> str:
-    done = subprocess.run(
-        ["git", "-c", "user.name=P", "-c", "user.email=p@example.com", *words], cwd=root, capture_output=True
-    )
-    assert done.returncode == 0, done.stderr.decode()
-    return done.stdout.decode()
 
 
 @pytest.fixture(scope="module")
@@ -65,22 +57,6 @@ def root(seed: Path, tmp_path: Path) -> Path:
     with Workspace.open(tmp_path / "ws") as space:
         space.status()  # a cache knows that it was copied
     return tmp_path / "ws"
-
-
-def files(root: Path) -> dict[str, bytes]:
-    found = [*root.glob("memory/**/*"), *root.glob("MEMORY*")]
-    kept = [
-        path
-        for path in found
-        if path.is_file() and layout.kind_of(path.relative_to(root).as_posix()) is not layout.Kind.STATE
-    ]
-    return {path.relative_to(root).as_posix(): path.read_bytes() for path in kept}
-
-
-def notes(root: Path) -> dict[str, bytes]:
-    """What people wrote."""
-    found = {path: data for path, data in files(root).items() if not path.endswith("_index.md")}
-    return {path: boot.strip(data) if path == "MEMORY.md" else data for path, data in found.items()}
 
 
 def loose(root: Path, rev: str) -> Path:
@@ -146,26 +122,26 @@ def is_sound(root: Path) -> bool:
 @pytest.mark.parametrize("case", OBJECTS + REFS)
 def test_damage_is_found(root: Path, case: str) -> None:
     assert is_sound(root)
-    before = files(root)
+    before = managed(root)
     damage(root, case)
     assert not is_sound(root)
-    assert files(root) == before
+    assert managed(root) == before
 
 
 @pytest.mark.parametrize("case", OBJECTS + REFS + MORE)
 def test_damage_is_repaired_and_no_note_is_touched(root: Path, case: str) -> None:
     (root / "memory/domains/general/new.md").write_text("# New\n\nIn no commit yet.\n")
-    before = notes(root)
+    before = written(root)
     damage(root, case)
     with Workspace.open(root) as space:
         report = space.doctor(fix=True)
-        assert notes(root) == before
+        assert written(root) == before
         space.commit()
         assert space.status().uncommitted == 0
         assert space.status().blocked is None
         space.archive(NOTE)
         space.undo()
-    after = files(root)
+    after = managed(root)
     assert {path: git(root, "show", f"HEAD:{path}").encode() for path in after} == after, "all of it is in git"
     assert git(root, "status", "--porcelain", "--", "memory", "MEMORY.md") == ""
     # What two bytes in the middle of a pack belong to, perhaps to a file that still stands as it was, is by chance.

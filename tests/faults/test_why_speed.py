@@ -1,14 +1,13 @@
 """`why` and `log` in a long history: as git's own blame says, in the right order, and not much slower than git."""
 
-import os
 import random
 import resource
-import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from harness import ALL, git
 from past_bench import long_history
 
 from bonsai.adapters import git_graph
@@ -16,7 +15,6 @@ from bonsai.adapters.git_history import GitHistory
 from bonsai.passes.reports import WhyLine
 from bonsai.workspace import Workspace
 
-ALL = os.environ.get("BONSAI_FAULTS") == "all"
 COMMITS, LINES = (5000, 1000) if ALL else (1500, 60)
 SLOWER = 3.0  # times what `git blame -C -C` takes
 
@@ -33,10 +31,6 @@ def space(root: Path) -> Iterator[Workspace]:
     with Workspace.open(root) as found:
         found.status()
         yield found
-
-
-def git(root: Path, *words: str) -> str:
-    return subprocess.run(["git", "-C", root, *words], capture_output=True, text=True, check=True).stdout
 
 
 def spent() -> float:
