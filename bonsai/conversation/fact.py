@@ -40,6 +40,13 @@ class Fact(NamedTuple):
     source: str = ""
 
 
+def each_told(items: Iterable[Told | Mapping[str, Any]]) -> list[Told]:
+    """Checked facts. Raises BadData."""
+    if isinstance(items, str | bytes | Mapping) or not isinstance(items, Iterable):
+        raise BadData("the facts are no list of facts", hint='[{"key": "city", "value": "Oslo"}]')
+    return [told(item) for item in items]
+
+
 def told(item: Told | Mapping[str, Any]) -> Told:
     """A checked fact, also from a mapping with `key`, `value` and perhaps `confidence`. Raises BadData."""
     if not isinstance(item, Told):

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from uuid import UUID, uuid5
 
 from bonsai.conversation.armour import armour
-from bonsai.errors import BadData
+from bonsai.errors import BadData, Usage
 
 MAX_NAME = 600  # bytes of a thread, user, key or type: a row of an index in PostgreSQL holds 2,700
 MOST = 2**62  # rows
@@ -63,11 +63,12 @@ def message(
     """A checked message that is the same one whenever `thread`, `turn` and `role` are. Raises BadData."""
     need_name("thread", thread)
     need_name("role", role)
+    need_name("turn", turn)
     need_text("message", content)
-    if user:
-        need_name("user", user)
+    need_user(user)
+    need_str("intent", intent)
     if metadata is not None:
-        json_text(metadata)
+        _need_object("metadata", metadata)
     made = uuid5(_SPACE, "\0".join(("message", armour(thread), armour(turn), armour(role))))
     return Message(str(made), thread, role, content, user, intent, metadata)
 
@@ -76,14 +77,13 @@ def event(user: str, type: str, payload: Mapping[str, Any]) -> Event:
     """A checked event. Raises BadData."""
     need_name("user", user)
     need_name("type", type)
-    made = Event(user, type, payload)
-    need_text("payload", json_text(payload))
-    return made
+    _need_object("payload", payload)
+    return Event(user, type, payload)
 
 
 def need_name(what: str, text: str) -> str:
     """Raises BadData for a name that is no text, is empty or too long for an index."""
-    _need_str(what, text)
+    need_str(what, text)
     if not text.strip():
         raise BadData(f"the {what} is empty", hint=f"Name the {what}.")
     if len(text) > MAX_NAME or len(armour(text).encode()) > MAX_NAME:
@@ -91,9 +91,14 @@ def need_name(what: str, text: str) -> str:
     return text
 
 
+def need_user(user: str) -> str:
+    """Raises BadData for a name that cannot be one; "" is the owner of the memory."""
+    return need_str("user", user) and need_name("user", user)
+
+
 def need_text(what: str, text: str) -> str:
     """Raises BadData for a text that is none, is empty or larger than 16 MiB."""
-    _need_str(what, text)
+    need_str(what, text)
     if not text:
         raise BadData(f"the {what} is empty", hint="Say something.")
     if len(text) > MAX_TEXT:
@@ -101,9 +106,25 @@ def need_text(what: str, text: str) -> str:
     return text
 
 
-def _need_str(what: str, text: Any) -> None:
-    if not isinstance(text, str):  # callers hand on what a model or a client sent as JSON
+def need_str(what: str, text: str) -> str:
+    """Raises BadData for what is no text; callers hand on what a model or a client sent as JSON."""
+    if not isinstance(text, str):
         raise BadData(f"the {what} is no text", hint="Give it as a text.")
+    return text
+
+
+def need_count(what: str, number: int, least: int = 0) -> int:
+    """Raises Usage for what is no whole number, or is below `least`."""
+    if isinstance(number, bool) or not isinstance(number, int) or number < least:
+        shown = f"{number!r}"[:40]
+        raise Usage(f"the {what} {shown} is no whole number from {least} on", hint=f"Give a number of {least} or more.")
+    return number
+
+
+def _need_object(what: str, value: Mapping[str, Any]) -> None:
+    if not isinstance(value, Mapping):
+        raise BadData(f"the {what} is no JSON object", hint="""Give one like {"km": 5}.""")
+    need_text(what, json_text(value))
 
 
 def countable(number: int) -> int:

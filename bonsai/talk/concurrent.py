@@ -11,8 +11,8 @@ from bonsai.conversation import context as contexts
 from bonsai.conversation import prompt as prompts
 from bonsai.conversation.context import Context
 from bonsai.conversation.fact import CONFIDENCE, Fact, Told
-from bonsai.conversation.turn import Event, Message
-from bonsai.talk.recent import EMBEDDING_TTL, FOLLOW_UP_TTL, PERSON_TTL, SCRATCH_TTL, SUMMARY_TTL
+from bonsai.conversation.turn import Event, Message, need_user
+from bonsai.talk.recent import CACHE_TTL, EMBEDDING_TTL, FOLLOW_UP_TTL, PERSON_TTL, SCRATCH_TTL, SUMMARY_TTL, Cached
 from bonsai.talk.service import Conversation, Written
 
 P = ParamSpec("P")
@@ -172,24 +172,36 @@ class AsyncConversation:
 
     async def person_model(self, user: str, compute: Callable[[], Awaitable[Any]]) -> Any:
         """See `Conversation.person_model`; `compute` is awaited."""
-        return await self.compute(f"person_model:{user}", compute, user=user, ttl=PERSON_TTL)
+        return await self.compute(f"person_model:{need_user(user)}", compute, user=user, ttl=PERSON_TTL)
 
     async def compute(
         self,
         name: str,
         compute: Callable[[], Awaitable[Any]],
         *,
-        user: str = "",
+        user: str | None = None,
         keys: Sequence[str] = (),
         ttl: int = EMBEDDING_TTL,
     ) -> Any:
         """See `Conversation.compute`; `compute` is awaited."""
-        held = await self._do(self.sync.cached, name, user, keys)
+        held = await self.cached(name, user, keys)
         if held.found:
             return held.value
         value = await compute()
-        await self._do(self.sync.keep, name, value, held.stamp, ttl)
+        await self.keep(name, value, held.stamp, ttl)
         return value
+
+    async def cached(self, name: str, user: str | None = None, keys: Sequence[str] = ()) -> Cached:
+        """A computation, where it is there and no fact that it depends on has been told since."""
+        return await self._do(self.sync.cached, name, user, keys)
+
+    async def keep(self, name: str, value: Any, stamp: str, ttl: int = CACHE_TTL) -> None:
+        """Cache a computation that began when `cached` gave this stamp."""
+        await self._do(self.sync.keep, name, value, stamp, ttl)
+
+    async def forget(self, name: str) -> None:
+        """Let a computation be made again."""
+        await self._do(self.sync.forget, name)
 
     async def close(self) -> None:
         """Release threads, files and connections."""

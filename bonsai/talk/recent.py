@@ -8,8 +8,8 @@ from typing import Any, NamedTuple, TypeVar
 from uuid import uuid4
 
 from bonsai.conversation.ports import Buffer, Key
-from bonsai.conversation.turn import Message, json_text, need_name, need_text
-from bonsai.errors import Unavailable
+from bonsai.conversation.turn import Message, json_text, need_count, need_name, need_str, need_text, need_user
+from bonsai.errors import BadData, Unavailable
 
 T = TypeVar("T")
 DAY = 86_400
@@ -19,6 +19,7 @@ FOLLOW_UP_TTL = 600
 CACHE_TTL = EMBEDDING_TTL = DAY
 PERSON_TTL = 300
 STAMP_TTL = 7 * DAY  # longer than any computation may be cached
+LONGEST = 100 * 365 * DAY  # Redis takes no time that ends beyond its clock
 
 
 class Cached(NamedTuple):
@@ -40,13 +41,14 @@ class Recent:
 
     # -- what was said ---------------------------------------------------------------------------------
 
-    def push(self, thread: str, messages: Sequence[Message]) -> None:
-        """Put messages, with their place in the log, into the buffer of a thread."""
-        self._try(lambda: self._buffer.push(thread, messages, BUFFER_TTL), None)
-
     def messages(self, thread: str) -> list[Message]:
         """The last messages, oldest first."""
+        need_name("thread", thread)
         return self._try(lambda: self._buffer.recent(thread), [])
+
+    def _push(self, thread: str, messages: Sequence[Message]) -> None:
+        """Put messages, with their place in the log, into the buffer of a thread."""
+        self._try(lambda: self._buffer.push(thread, messages, BUFFER_TTL), None)
 
     def _short_term(self, thread: str) -> tuple[list[Message], str, Any]:
         """The last messages, the summary and what was asked (it stays), for one question to the buffer."""
@@ -61,7 +63,7 @@ class Recent:
 
     def summary(self, thread: str) -> str:
         """The rolling summary, "" where there is none."""
-        return self._get(("summary", thread)) or ""
+        return self._get(("summary", need_name("thread", thread))) or ""
 
     def set_scratch(self, run: str, key: str, value: str, ttl: int = SCRATCH_TTL) -> None:
         """Keep an intermediate result of a run."""
@@ -69,31 +71,35 @@ class Recent:
 
     def scratch(self, run: str, key: str) -> str | None:
         """The intermediate result."""
-        return self._get(("scratch", run, key))
+        return self._get(("scratch", need_name("run", run), need_name("key", key)))
 
     # -- what was asked --------------------------------------------------------------------------------
 
     def set_follow_up(self, thread: str, context: Any, ttl: int = FOLLOW_UP_TTL) -> None:
         """Keep what was asked in a thread until the answer comes."""
-        self._put(("follow_up", need_name("thread", thread)), json_text(context), ttl)
+        self._put(("follow_up", need_name("thread", thread)), need_text("follow-up", json_text(context)), ttl)
 
     def follow_up(self, thread: str) -> Any:
         """What was asked; it stays."""
-        return _loaded(self._get(("follow_up", thread)))
+        return _loaded(self._get(("follow_up", need_name("thread", thread))))
 
     def take_follow_up(self, thread: str) -> Any:
         """What was asked; of all who ask for it, one gets it."""
-        return _loaded(self._try(lambda: self._buffer.take(("follow_up", thread)), None))
+        key = "follow_up", need_name("thread", thread)
+        return _loaded(self._try(lambda: self._buffer.take(key), None))
 
     # -- what was computed -----------------------------------------------------------------------------
 
-    def cached(self, name: str, user: str, keys: Sequence[str]) -> Cached:
+    def cached(self, name: str, user: str | None = None, keys: Sequence[str] = ()) -> Cached:
         """A computation, where it is there and no fact that it depends on has been told since.
 
         Args:
-            user: whose facts it depends on, "" for none.
-            keys: of these facts of the user alone; without any, of all.
+            user: whose facts it depends on; None: of none.
+            keys: on these facts of the user alone; without any, on all.
         """
+        need_name("name", name)
+        if isinstance(keys, str):  # each of its letters would be taken for a key
+            raise BadData("the keys are one text", hint=f"Give them as a list: [{keys[:40]!r}].")
         if self._owed:
             self._settle()
         stamp = self._stamp(user, keys)
@@ -104,14 +110,15 @@ class Recent:
 
     def keep(self, name: str, value: Any, stamp: str, ttl: int = CACHE_TTL) -> None:
         """Cache a computation that began when `cached` gave this stamp."""
-        text = json_text({"stamp": stamp, "value": value})
-        self._put(("cache", need_name("name", name)), text, min(ttl, STAMP_TTL))
+        text = json_text({"stamp": need_str("stamp", stamp), "value": value})
+        self._put(("cache", need_name("name", name)), text, ttl, STAMP_TTL)
 
     def forget(self, name: str) -> None:
         """Let a computation be made again."""
-        self._try(lambda: self._buffer.drop([("cache", name)]), None)
+        key = "cache", need_name("name", name)
+        self._try(lambda: self._buffer.drop([key]), None)
 
-    def changed(self, user: str, keys: Sequence[str]) -> None:
+    def _changed(self, user: str, keys: Sequence[str]) -> None:
         """Facts of a user have been told: what depends on them is of yesterday."""
         with self._lock:
             self._owed.update(dict.fromkeys([("stamp", user), *(("stamp", user, key) for key in keys)]))
@@ -135,14 +142,16 @@ class Recent:
         self._buffer.put(key, uuid4().hex, STAMP_TTL)
         return True
 
-    def _stamp(self, user: str, keys: Sequence[str]) -> str:
-        if not user and not keys:
+    def _stamp(self, user: str | None, keys: Sequence[str]) -> str:
+        if user is None and not keys:
             return ""
-        wanted: list[Key] = [("stamp", user, key) for key in keys] or [("stamp", user)]
+        whose = need_user(user or "")
+        wanted: list[Key] = [("stamp", whose, need_name("key", key)) for key in keys] or [("stamp", whose)]
         return "|".join(self._get(key) or "" for key in wanted)
 
-    def _put(self, key: Key, value: str, ttl: int) -> None:
-        self._try(lambda: self._buffer.put(key, value, ttl), None)
+    def _put(self, key: Key, value: str, ttl: int, longest: int = LONGEST) -> None:
+        seconds = min(need_count("time to live", ttl, 1), longest)
+        self._try(lambda: self._buffer.put(key, value, seconds), None)
 
     def _get(self, key: Key) -> str | None:
         return self._try(lambda: self._buffer.get(key), None)

@@ -5,6 +5,7 @@ import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 from typing import Any, Self
 from uuid import uuid4
 
@@ -13,10 +14,10 @@ from bonsai.conversation import context as contexts
 from bonsai.conversation import prompt as prompts
 from bonsai.conversation.context import Context, Passage
 from bonsai.conversation.distil import distilled
-from bonsai.conversation.fact import CONFIDENCE, Fact, Told, by_weight, told
+from bonsai.conversation.fact import CONFIDENCE, Fact, Told, by_weight, each_told, told
 from bonsai.conversation.ports import Appended
-from bonsai.conversation.turn import Event, Message, event, message, need_name
-from bonsai.errors import BonsaiError, Refused, Usage
+from bonsai.conversation.turn import Event, Message, event, message, need_count, need_name, need_str, need_user
+from bonsai.errors import BadData, BonsaiError, Refused, Usage
 from bonsai.talk.critical import CriticalSync
 from bonsai.talk.recent import EMBEDDING_TTL, PERSON_TTL, Recent
 from bonsai.talk.stores import Stores, open_stores
@@ -84,6 +85,8 @@ class Conversation(Recent):
         now: Callable[[], datetime] = clock.now,
         tell: Callable[[str], None] | None = None,
     ) -> None:
+        if not (tell is None or callable(tell)):
+            raise BadData("`tell` takes no sentence", hint="Give a function of one text.")
         super().__init__(stores.buffer, self._warn)
         self._stores, self._now, self._tell_person = stores, now, tell
         self._guard = threading.Lock()
@@ -105,8 +108,9 @@ class Conversation(Recent):
         Raises:
             Unavailable, Busy, IoFailed: a database does not answer.
         """
-        need_name("thread", thread)
-        out = Context(thread, user)
+        need_str("query", query)
+        need_count("budget of tokens", tokens, 1)
+        out = Context(need_name("thread", thread), need_user(user))
         passages: list[Passage] = []
 
         def meanwhile() -> None:  # while the database works
@@ -155,13 +159,13 @@ class Conversation(Recent):
         Raises:
             BadData, Usage: before anything is stored. Unavailable, Busy, IoFailed: write it back again.
         """
-        news = [told(item) for item in facts]
-        call = (thread, user, said, answered)
+        news = each_told(facts)
+        pairs = [("user", need_str("message", said)), ("assistant", need_str("message", answered))]
+        call = (need_name("thread", thread), need_user(user), said, answered)
         with self._guard:
             turn = turn or self._unfinished.get(call) or uuid4().hex
-        kept = {"user": user, "intent": intent, "metadata": metadata, "turn": turn}
-        pairs = (("user", said), ("assistant", answered))
-        messages = [message(thread, role, text, **kept) for role, text in pairs if text]  # type: ignore[arg-type]
+        make = partial(message, thread, user=user, intent=intent, metadata=metadata, turn=turn)
+        messages = [make(role, text) for role, text in pairs if text]
         if not messages:
             raise Usage("the turn is empty", hint="Give at least one of the two messages.")
         try:
@@ -186,7 +190,7 @@ class Conversation(Recent):
         out = Written(turn, stored.messages, [], repeated=repeated)
         if news:
             self._told_all(user, news, out, stored.messages[0].time if repeated else None)
-        self.push(thread, stored.messages)
+        self._push(thread, stored.messages)
         return out
 
     def _distil(self, user: str, said: str, answered: str, out: Written) -> None:
@@ -217,7 +221,7 @@ class Conversation(Recent):
                 self._told_all(user, [new], out, since)
             return
         finally:
-            self.changed(user, [new.key for new in news])
+            self._changed(user, [new.key for new in news])
 
     # -- messages and events ---------------------------------------------------------------------------
 
@@ -235,12 +239,13 @@ class Conversation(Recent):
         """Store one message, as `write_back` does. The same `id` in a thread is the same message."""
         made = message(thread, role, content, turn=id or uuid4().hex, user=user, intent=intent, metadata=metadata)
         stored: Appended = self._stores.log.append([made])
-        self.push(thread, stored.messages)
+        self._push(thread, stored.messages)
         return stored.messages[0]
 
     def history(self, thread: str, limit: int = contexts.HISTORY, before: int = 0) -> list[Message]:
         """The newest messages of a thread (before a place in the log), oldest first."""
-        return self._stores.log.read(thread, limit, before)
+        place = need_count("place", before)
+        return self._stores.log.read(need_name("thread", thread), need_count("limit", limit), place)
 
     def record(self, user: str, type: str, payload: Mapping[str, Any]) -> bool:
         """Store an event; False where the same one was stored before."""
@@ -248,7 +253,7 @@ class Conversation(Recent):
 
     def events(self, user: str, type: str = "", limit: int = contexts.HISTORY) -> list[Event]:
         """The newest events of a user, newest first."""
-        return self._stores.log.events(user, type, limit)
+        return self._stores.log.events(need_user(user), need_str("type", type), need_count("limit", limit))
 
     # -- facts -----------------------------------------------------------------------------------------
 
@@ -259,40 +264,41 @@ class Conversation(Recent):
 
         Raises BadData, Refused (it looks like a credential), and what a database raises.
         """
+        need_user(user)
         new = told(Told(key, value, confidence, keep_confident))
         try:
             return self._stores.facts.put(user, [new])[0]
         finally:
-            self.changed(user, [key])
+            self._changed(user, [key])
 
     def fact(self, user: str, key: str) -> Fact | None:
         """A fact as it stands."""
-        return self._stores.facts.get(user, key)
+        return self._stores.facts.get(need_user(user), need_name("key", key))
 
     def facts(self, user: str = "", limit: int = contexts.FACTS) -> list[Fact]:
         """What a user told last, newest first."""
-        return self._stores.facts.newest(user, limit)
+        return self._stores.facts.newest(need_user(user), need_count("limit", limit))
 
     def search_facts(self, user: str, query: str, limit: int = 10) -> list[Fact]:
         """Facts of a user whose key or value holds a text."""
-        return self._stores.facts.search(user, query, limit)
+        return self._stores.facts.search(need_user(user), need_str("query", query), need_count("limit", limit))
 
     def fact_history(self, user: str, key: str) -> list[Fact]:
         """Every version of a fact, newest first."""
-        return self._stores.facts.history(user, key)
+        return self._stores.facts.history(need_user(user), need_name("key", key))
 
     # -- computations ----------------------------------------------------------------------------------
 
     def person_model(self, user: str, compute: Callable[[], Any]) -> Any:
         """What is computed from the facts of a user, kept for five minutes or until one of them is told anew."""
-        return self.compute(f"person_model:{user}", compute, user=user, ttl=PERSON_TTL)
+        return self.compute(f"person_model:{need_user(user)}", compute, user=user, ttl=PERSON_TTL)
 
     def compute(
         self,
         name: str,
         compute: Callable[[], Any],
         *,
-        user: str = "",
+        user: str | None = None,
         keys: Sequence[str] = (),
         ttl: int = EMBEDDING_TTL,
     ) -> Any:
@@ -300,7 +306,7 @@ class Conversation(Recent):
 
         Args:
             compute: makes it; its result must be JSON.
-            user: whose facts it depends on. `keys`: on these of them alone.
+            user: whose facts it depends on ("": the owner's); None: on none. `keys`: on these of them alone.
         """
         held = self.cached(name, user, keys)
         if held.found:

@@ -10,8 +10,8 @@ from bonsai.adapters import clock
 from bonsai.adapters.files import ensure_private
 from bonsai.conversation.fact import Fact
 from bonsai.conversation.ports import Buffer, FactStore, MessageLog
-from bonsai.conversation.turn import Message
-from bonsai.errors import Misconfigured
+from bonsai.conversation.turn import Message, need_str
+from bonsai.errors import BadData, Misconfigured
 from bonsai.personal import Personal
 from bonsai.servers import NAMESPACE
 from bonsai.talk.tree_facts import TreeFacts
@@ -69,8 +69,11 @@ def open_stores(
     agent: str = "",
 ) -> Stores:
     """The stores of the workspace at `path`. See `Conversation.open`. Raises NotFound, Misconfigured."""
-    redis = os.environ.get("REDIS_URL", "") if redis_url is None else redis_url
-    database = os.environ.get("DATABASE_URL", "") if database_url is None else database_url
+    if not isinstance(path, str | os.PathLike):
+        raise BadData("the folder of the workspace is no path", hint="Give it as a text or a Path.")
+    redis = os.environ.get("REDIS_URL", "") if redis_url is None else need_str("redis_url", redis_url)
+    database = os.environ.get("DATABASE_URL", "") if database_url is None else need_str("database_url", database_url)
+    need_str("namespace", namespace), need_str("agent", agent)
     backend = facts or os.environ.get("BONSAI_FACTS", "") or BACKENDS[0]
     if backend not in BACKENDS:
         raise Misconfigured(f"there is no place for facts called {backend!r}", hint=f"There are {', '.join(BACKENDS)}.")

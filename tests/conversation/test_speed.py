@@ -39,7 +39,7 @@ def talk(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Conversatio
             found._stores.facts.put("ann", told)
         if names:  # what the server does by itself within a minute
             found._stores.log._database.run(lambda db: db.execute("ANALYZE messages, semantic_facts"))
-        found.push("t1", found.history("t1", 12))
+        found._push("t1", found.history("t1", 12))
         found.set_summary("t1", "A summary of what was said about the price of roses.")
         yield found
 
