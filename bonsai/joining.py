@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from datetime import UTC, datetime
 
 from bonsai.adapters.git_join import Entry, Histories
 from bonsai.adapters.git_remote import GitRemote
@@ -111,7 +110,7 @@ class Encounter:
         links = {path: item for path, item in entries.items() if path not in taken}
         joining = Joining(far, run, self.theirs, forward=base == self.ours, entries=links)
         pulled = far.count(self.ours, self.theirs)
-        run.stamp = moment.stamp(datetime.fromtimestamp(max(far.time(self.ours), far.time(self.theirs)), UTC))
+        run.stamp = moment.stamp(moment.at(max(far.time(self.ours), far.time(self.theirs))))
         self._prepare(found)
         sha = run.carry_out(_worded(found, self.report.remote, pulled), joining)
         if joining.onto:  # what they had was not as we would have written it: markers, stale indexes

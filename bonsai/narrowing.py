@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 from dataclasses import replace
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Literal
 
 from bonsai.errors import BadData, Busy, NotFound, Unavailable, Usage
@@ -120,5 +119,6 @@ def need_domain(index: SearchIndex, scope: Scope) -> None:
 
 def _day(seconds: int) -> str:
     from bonsai.adapters import clock
+    from bonsai.notes import moment
 
-    return clock.local(datetime.fromtimestamp(seconds, UTC)).date().isoformat()
+    return clock.local(moment.at(seconds)).date().isoformat()

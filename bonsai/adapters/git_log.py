@@ -9,6 +9,7 @@ from bonsai.ports.history import Commit
 
 FORMAT = "--format=%x00%H%x00%P%x00%cI%x00%an%x00%B"
 TIMES = "--format=:%ct"
+_FOUR_DIGITS = re.compile(r"\d{4}-")
 _TRAILER = re.compile(r"([A-Za-z][A-Za-z-]{0,40}):[ \t]{0,8}(.*)")
 _OURS = ("Bonsai-Op", "Bonsai-Actor", "Bonsai-Run", "Bonsai-Session", "Bonsai-Undoes")
 
@@ -67,6 +68,13 @@ def times(out: bytes, managed: Callable[[str], str], known: Mapping[str, PathTim
     return found
 
 
+def _time(text: str) -> str:
+    """A time as git prints it. A commit can be dated to any year, or be damaged and have no date."""
+    if not text:
+        return "1970-01-01T00:00:00+00:00"
+    return text if _FOUR_DIGITS.match(text) else "9999-12-31T23:59:59+00:00"
+
+
 def _commit(fields: list[str], paths: tuple[str, ...], cut: bool) -> Commit:
     sha, parents, time, author, message = fields
     text = message.encode("utf-8", "surrogateescape").decode("utf-8", "replace").lstrip("\n")
@@ -75,7 +83,7 @@ def _commit(fields: list[str], paths: tuple[str, ...], cut: bool) -> Commit:
     op, actor, run, session, undoes = (given.get(name, "") for name in _OURS)
     return Commit(
         sha,
-        time,
+        _time(time),
         author,
         subject.strip(),
         body.strip("\n"),

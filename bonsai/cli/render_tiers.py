@@ -18,6 +18,8 @@ from bonsai.passes.tiered import (
     TreeReport,
 )
 
+LAST = 253_402_300_799  # Unix seconds: the end of the year 9999
+
 MOST = 20  # lines of a list
 
 
@@ -100,7 +102,7 @@ def numbers(report: Metrics) -> Iterator[Line | str]:
     for name, value in asdict(report).items():
         said = value
         if name == "last_consolidation":
-            said = f"{datetime.fromtimestamp(value, UTC):%Y-%m-%dT%H:%M:%SZ}" if value else "never"
+            said = f"{datetime.fromtimestamp(min(value, LAST), UTC).isoformat()[:19]}Z" if value > 0 else "never"
         yield f"{name.replace('_', ' ')}: {said}"
 
 

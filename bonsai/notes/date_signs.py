@@ -121,7 +121,7 @@ def _month(text: str, today: date) -> str | None:
 
 def _year(text: str, today: date) -> str | None:
     name = next(word for word in sorted(YEARS, key=len, reverse=True) if text.startswith(word))
-    year = today.year + YEARS[name]
+    year = date(today.year + YEARS[name], 1, 1).year  # ValueError where the calendar ends
     numbers = re.findall(r"\d{1,2}", text[len(name) :])
     if not numbers:
         return f"{year}年"
@@ -143,7 +143,7 @@ def _ago(text: str, today: date, japanese: bool) -> str | None:
     if "月" in text:
         return shifted(today, sign * count).isoformat()
     if "年" in text:
-        return f"{today.year + sign * count}年"
+        return f"{date(today.year + sign * count, 1, 1).year}年"
     if "周" in text or "週" in text or "星期" in text:
         return _day(today, 7 * sign * count)
     if "日" in text and not japanese:
@@ -170,10 +170,10 @@ def shifted(today: date, months: int) -> date:
 
 def month(today: date, offset: int) -> str:
     """A month from this one on, `2026-02`."""
-    return f"{shifted(today, offset):%Y-%m}"
+    return shifted(today, offset).isoformat()[: len("2026-02")]
 
 
 def quarter(today: date, offset: int) -> str:
     """A quarter from this one on, `2026-Q1`."""
     moved = shifted(today, 3 * offset)
-    return f"{moved.year}-Q{(moved.month + 2) // 3}"
+    return f"{moved.year:04}-Q{(moved.month + 2) // 3}"

@@ -273,7 +273,7 @@ def _named_month(language: Language, words: list[str], shift: int, today: date) 
         year -= 1
     if shift > 0 and number <= today.month:
         year += 1
-    return f"{year}-{number:02}"
+    return date(year, number, 1).isoformat()[: len("2026-03")]
 
 
 def _is_habit(row: str, at: int) -> bool:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable
-from datetime import date, datetime, time
+from datetime import UTC, date, datetime, time, timedelta
 
 from bonsai.errors import BadData
 
@@ -16,7 +16,22 @@ def is_date(text: str) -> bool:
 
 def stamp(when: datetime) -> str:
     """A time in UTC as notes, indexes and logs bear it: `2026-03-15T08:15:00Z`."""
-    return when.strftime("%Y-%m-%dT%H:%M:%SZ")
+    return f"{when.replace(tzinfo=None).isoformat(timespec='seconds')}Z"  # strftime writes the year 1 as `1`
+
+
+def at(seconds: float) -> datetime:
+    """Unix seconds as a time; what no calendar holds (a clock of a commit can say anything) as the end of it."""
+    epoch = datetime(1970, 1, 1, tzinfo=UTC)
+    first, last = (end.replace(tzinfo=UTC) for end in (datetime.min, datetime.max))
+    try:
+        return epoch + timedelta(seconds=seconds)
+    except OverflowError:
+        return last if seconds > 0 else first
+
+
+def before(day: date, days: int) -> date:
+    """So many days before a day; the first day of the calendar where there is none."""
+    return date.fromordinal(max(1, day.toordinal() - days))
 
 
 def parse(text: str, local: Callable[[datetime], datetime], *, end: bool) -> datetime:

@@ -3,10 +3,10 @@
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import date, timedelta
+from datetime import date
 
 from bonsai.config import Settings
-from bonsai.notes import boot, claims, feedback, layout, lifecycle
+from bonsai.notes import boot, claims, feedback, layout, lifecycle, moment
 from bonsai.notes.change import Row
 from bonsai.notes.claims import Claim
 from bonsai.notes.layout import Kind, Tree
@@ -93,7 +93,7 @@ def _recent(it: Tended) -> Iterator[tuple[Row, date]]:
     """The daily notes of today and of the days before."""
     for row in sorted(it.view.notes(it.tree), key=lambda row: row.path):
         named = lifecycle.moment(layout.name_of(row.path)[:10]) if layout.is_daily(row.path) else None
-        if named and it.today - timedelta(RECENT) <= named.date() <= it.today:
+        if named and moment.before(it.today, RECENT) <= named.date() <= it.today:
             yield row, named.date()
 
 
@@ -114,7 +114,7 @@ def _catch_up(it: Tended, done: Done, recent: Sequence[tuple[Row, date]]) -> lis
 
 def _verify(it: Tended, done: Done) -> list[Due]:
     """Technical entries that nobody has looked at for a while, those never checked first, then the oldest."""
-    limit = (it.today - timedelta(AGAIN)).isoformat()
+    limit = moment.before(it.today, AGAIN).isoformat()
     entries = []
     for path, line, text, claim in _entries(it):
         last = done.checked.get(_key(path, text), "")

@@ -4,11 +4,12 @@ import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import date
 from itertools import takewhile
 
 from bonsai.errors import BadData, Usage
 from bonsai.notes import boot as boot_file
+from bonsai.notes import moment
 from bonsai.notes.boot import HOT_NAMES, TYPE_NAMES
 from bonsai.notes.change import Drop, Plan, Put
 from bonsai.notes.draft import Draft
@@ -226,7 +227,7 @@ def _joined(frontmatter: bytes, sections: Iterable[Section], stays: Iterable[boo
 def _moves(
     loose: Mapping[str, bytes], tree: Tree, names: _Names, today: date
 ) -> tuple[list[tuple[str, str]], list[Skipped]]:
-    recent = (today.isoformat(), (today - timedelta(days=1)).isoformat())
+    recent = (today.isoformat(), moment.before(today, 1).isoformat())
     moves, left = [], []
     for path in sorted(loose):
         if not _LOOSE.fullmatch(name_of(path)) or is_archived(path):
