@@ -56,10 +56,10 @@ class Pruning(Place):
     def reflect_apply(self, decisions: Mapping[str, Any]) -> ApplyReport:
         """Carry out decisions (the staging object with `decision` in each candidate) as one guarded run."""
 
-        from bonsai.notes import review
+        from bonsai.notes.decision import parse_decisions
         from bonsai.passes import reflect
 
-        parsed = review.parse_decisions(decisions)
+        parsed = parse_decisions(decisions)
         waiting: list[str] = []
 
         def plan(run: Run, view: View, draft: Draft) -> tuple[Plan, ApplyReport]:

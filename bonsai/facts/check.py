@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from bonsai.facts.extract import Metadata, extract
 from bonsai.facts.score import IMPORTANCE
 from bonsai.facts.wording import weight
-from bonsai.notes.note import lines, parse
+from bonsai.notes.note import parse
+from bonsai.notes.prose import lines
 
 MOST = 50  # warnings of one file, facts of one note
 _SHORT, _LONG = 12, 600  # characters of an entry that is taken for a fact

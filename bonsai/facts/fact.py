@@ -11,7 +11,8 @@ from bonsai.errors import BadData, Usage
 from bonsai.facts.extract import Metadata
 from bonsai.facts.score import IMPORTANCE
 from bonsai.notes import layout, lifecycle, moment
-from bonsai.notes.note import UTF16, Note, Value, parse, set_fields
+from bonsai.notes.fields import Value
+from bonsai.notes.note import UTF16, Note, parse, set_fields
 from bonsai.notes.printed import encoded
 from bonsai.notes.summary import field_text, note_type
 from bonsai.notes.taxonomy import MAX_NAME, slug

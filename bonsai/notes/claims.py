@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
 from bonsai.notes import layout
-from bonsai.notes.note import parse, prose_lines
+from bonsai.notes.note import parse
+from bonsai.notes.prose import prose_lines
 from bonsai.notes.summary import note_type
 
 Kind = Literal["file", "function", "option", "url", "version"]

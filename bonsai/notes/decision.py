@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 
 from bonsai.errors import BadData
 from bonsai.notes import layout
-from bonsai.notes.note import Heading, can_splice, headings, lines, parse, set_fields
+from bonsai.notes.note import Heading, can_splice, headings, parse, set_fields
+from bonsai.notes.prose import lines
 
 ACTIONS = ("keep", "migrate", "archive", "merge", "split")
 #: Keys of a note that its parts may not share: they name this one note.

@@ -1,6 +1,6 @@
 """Where things stand in a workspace: which path is a note, an index, an archive, a helper file.
 
-Paths are workspace-relative POSIX strings; the rules are those of the README's table of a workspace.
+Paths are workspace-relative POSIX strings; docs/workspace.md shows the whole.
 """
 
 import re

@@ -13,29 +13,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from bonsai.errors import BadData
 from bonsai.notes.fields import Builder, Entry, Fault, Unusable, Value
-from bonsai.notes.prose import conflict_line, conflicted, lines, prose_lines
 
 if TYPE_CHECKING:
     from frontmatter.default_handlers import YAMLHandler
     from markdown_it import MarkdownIt
 
-
-__all__ = [
-    "Block",
-    "Fault",
-    "Heading",
-    "Note",
-    "Value",
-    "can_splice",
-    "conflict_line",
-    "conflicted",
-    "headings",
-    "lines",
-    "own_blocks",
-    "parse",
-    "prose_lines",
-    "set_fields",
-]
 
 BOM = b"\xef\xbb\xbf"
 UTF16 = (b"\xff\xfe", b"\xfe\xff")  # how such a file begins: no text of ours may be put into it

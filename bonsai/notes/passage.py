@@ -5,8 +5,9 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from bonsai.notes.layout import MAX_PARSED, Kind, kind_of
-from bonsai.notes.note import Note, lines, parse
+from bonsai.notes.note import Note, parse
 from bonsai.notes.printed import clean, count_tokens
+from bonsai.notes.prose import lines
 
 MAX_LINES = 12  # a passage is no longer: whoever reads a hit reads all of it
 SHORT = 60  # tokens: a section up to here is one passage with its heading

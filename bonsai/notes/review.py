@@ -7,28 +7,9 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple, Protocol
 
 from bonsai.errors import BadData
-from bonsai.notes.decision import Decision, Part, parse_decisions, split_note, suggest_parts
 from bonsai.notes.index import json_text
-from bonsai.notes.similar import Pair, near_duplicates
+from bonsai.notes.similar import Pair
 from bonsai.notes.taxonomy import GENERAL
-
-__all__ = [
-    "Candidate",
-    "Decision",
-    "NoteView",
-    "Part",
-    "candidates",
-    "guard",
-    "left_over",
-    "near_duplicates",
-    "parse_decisions",
-    "read_staging",
-    "split_note",
-    "staged_candidates",
-    "staging_json",
-    "suggest_parts",
-    "with_duplicates",
-]
 
 
 class Limits(Protocol):

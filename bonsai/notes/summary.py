@@ -6,10 +6,12 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, timezone
 
 from bonsai.notes import links as note_links
+from bonsai.notes.fields import Value
 from bonsai.notes.layout import MAX_PARSED
-from bonsai.notes.note import Note, Value, conflicted, lines, parse
+from bonsai.notes.note import Note, parse
 from bonsai.notes.printed import clean, count_tokens
 from bonsai.notes.problem import Problem, problem
+from bonsai.notes.prose import conflicted, lines
 from bonsai.notes.provenance import OUTSIDE, is_untrusted
 
 _HEADING = re.compile(r" {0,3}(#{1,6})(?:[ \t]+|$)")

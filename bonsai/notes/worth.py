@@ -4,8 +4,9 @@ import re
 from collections.abc import Collection
 from typing import Literal, NamedTuple
 
-from bonsai.notes.note import parse, prose_lines
+from bonsai.notes.note import parse
 from bonsai.notes.printed import encoded
+from bonsai.notes.prose import prose_lines
 
 Kind = Literal["live-data", "code-structure", "git-history", "fix-recipe", "ephemeral", "documented"]
 

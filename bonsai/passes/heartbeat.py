@@ -10,8 +10,9 @@ from bonsai.notes import boot, claims, feedback, layout, lifecycle, moment
 from bonsai.notes.change import Row
 from bonsai.notes.claims import Claim
 from bonsai.notes.layout import Kind, Tree
-from bonsai.notes.note import parse, prose_lines
+from bonsai.notes.note import parse
 from bonsai.notes.printed import clean
+from bonsai.notes.prose import prose_lines
 from bonsai.notes.split import split
 from bonsai.notes.view import View
 from bonsai.passes.cared import Checked, Due, HeartbeatReport, Phase

@@ -14,8 +14,9 @@ from bonsai.notes.boot import HOT_NAMES, TYPE_NAMES
 from bonsai.notes.change import Drop, Plan, Put
 from bonsai.notes.draft import Draft
 from bonsai.notes.layout import BACKUP, Kind, Tree, fold, folder_of, is_archived, kind_of, name_of, printable
-from bonsai.notes.note import BOM, conflict_line, set_fields
+from bonsai.notes.note import BOM, set_fields
 from bonsai.notes.printed import count_tokens
+from bonsai.notes.prose import conflict_line
 from bonsai.notes.split import Section, split
 from bonsai.notes.taxonomy import DATES, GENERAL, classify, slug, unique
 from bonsai.notes.view import View

@@ -8,11 +8,13 @@ from bonsai.config import Settings
 from bonsai.errors import BadData, BonsaiError, CannotCreate, NotFound, Refused, Usage
 from bonsai.notes import ages, layout, note, rename, review, taxonomy
 from bonsai.notes.change import PathTime, Plan
+from bonsai.notes.decision import Decision, split_note, suggest_parts
 from bonsai.notes.draft import Draft
 from bonsai.notes.layout import Tree
 from bonsai.notes.printed import count_tokens
 from bonsai.notes.provenance import is_untrusted
-from bonsai.notes.review import Candidate, Decision, NoteView
+from bonsai.notes.review import Candidate, NoteView
+from bonsai.notes.similar import near_duplicates
 from bonsai.notes.view import View
 from bonsai.passes.reports import ApplyReport, Decided
 
@@ -43,12 +45,12 @@ def stage(
     ]
     found = review.candidates(notes, tree.domains, settings)
     texts = ((item.path, _text(read, item.path)) for item in notes)
-    pairs = review.near_duplicates(texts, float(settings["reflect", "similarity"]))
+    pairs = near_duplicates(texts, float(settings["reflect", "similarity"]))
     found = review.with_duplicates(found, notes, pairs)
     limit = int(settings["reflect", "file_tokens"])
     for candidate in found:
         if candidate.hash and candidate.tokens > limit:
-            parts = review.suggest_parts(_bytes(read, candidate.file))
+            parts = suggest_parts(_bytes(read, candidate.file))
             if len(parts) > 1:
                 candidate.suggest["parts"] = parts
     return found
@@ -170,7 +172,7 @@ def _split(work: _Work, decision: Decision) -> str:
     """Write the parts as notes of their own beside it; the whole note becomes an archive."""
     folder = layout.folder_of(decision.file)
     made, outside = [], is_untrusted(note.parse(work.draft.need(decision.file)))
-    for name, data in review.split_note(work.draft.need(decision.file), decision.parts):
+    for name, data in split_note(work.draft.need(decision.file), decision.parts):
         slug, number = taxonomy.slug(name), 1
         path = f"{folder}/{slug}.md"
         while not work.draft.free(path):

@@ -14,8 +14,9 @@ from pathlib import Path
 import pytest
 
 from bonsai.notes.links import find, rewrite
-from bonsai.notes.note import conflicted, headings
+from bonsai.notes.note import headings
 from bonsai.notes.passage import passages
+from bonsai.notes.prose import conflicted
 from bonsai.notes.query import index_terms
 from bonsai.notes.secret_shapes import RULES
 from bonsai.notes.secrets import find as find_secrets

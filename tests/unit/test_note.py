@@ -8,17 +8,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from bonsai.errors import BadData
-from bonsai.notes.note import (
-    Note,
-    can_splice,
-    conflict_line,
-    conflicted,
-    headings,
-    lines,
-    parse,
-    prose_lines,
-    set_fields,
-)
+from bonsai.notes.note import Note, can_splice, headings, parse, set_fields
+from bonsai.notes.prose import conflict_line, conflicted, lines, prose_lines
 
 # -- parse -----------------------------------------------------------------------------------------------
 

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bonsai.notes.note import lines
 from bonsai.notes.passage import passages, visible
+from bonsai.notes.prose import lines
 
 NOTE = "memory/domains/general/x.md"
 FILLER = "It takes a while to say all of this, since the section has to be longer than a short one may be. " * 4

@@ -13,20 +13,9 @@ from hypothesis import strategies as st
 from bonsai import config
 from bonsai.errors import BadData
 from bonsai.notes import note, review
-from bonsai.notes.decision import Part
-from bonsai.notes.review import (
-    Candidate,
-    NoteView,
-    candidates,
-    guard,
-    near_duplicates,
-    parse_decisions,
-    read_staging,
-    split_note,
-    staging_json,
-    suggest_parts,
-    with_duplicates,
-)
+from bonsai.notes.decision import Part, parse_decisions, split_note, suggest_parts
+from bonsai.notes.review import Candidate, NoteView, candidates, guard, read_staging, staging_json, with_duplicates
+from bonsai.notes.similar import near_duplicates
 
 DOMAINS = "memory/domains"
 LIMITS = config.defaults()
