@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from bonsai import config
 from bonsai.errors import BadData
 from bonsai.notes import note, review
-from bonsai.notes.decision import Part, parse_decisions, split_note, suggest_parts
+from bonsai.notes.decision import Decision, Part, parse_decisions, split_note, suggest_parts
 from bonsai.notes.review import Candidate, NoteView, candidates, guard, read_staging, staging_json, with_duplicates
 from bonsai.notes.similar import near_duplicates
 
@@ -158,7 +158,7 @@ class TestNearDuplicates:
 OLD = f"{DOMAINS}/general/old-note.md"
 
 
-def decide(**given: Any) -> review.Decision:
+def decide(**given: Any) -> Decision:
     return parse_decisions({"candidates": [{"file": OLD, "domain": "general", "hash": "h", "reason": "old"} | given]})[
         0
     ]
