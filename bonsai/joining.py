@@ -9,6 +9,7 @@ from bonsai.errors import NotFound, Refused
 from bonsai.notes import layout, lifecycle, moment
 from bonsai.notes.change import Plan
 from bonsai.notes.layout import Kind
+from bonsai.notes.printed import counted
 from bonsai.notes.view import COMMITTED
 from bonsai.passes import erase, pending, sync
 from bonsai.passes.sync import Meeting
@@ -212,6 +213,5 @@ def _worded(found: Meeting, remote: str, commits: int) -> Plan:
     """The plan with the words of its commit."""
     body = [f"merge {path}" for path in found.merged[: pending.LISTED]]
     body += [f"both kept: {path}" for path in found.kept_both[: pending.LISTED]]
-    number = f"{commits} commit{'' if commits == 1 else 's'}"
-    plan = found.plan
-    return Plan("sync", f"sync: {number} from {layout.printable(remote)}", "\n".join(body), plan.puts, plan.drops)
+    subject = f"sync: {counted(commits, 'commit')} from {layout.printable(remote)}"
+    return Plan("sync", subject, "\n".join(body), found.plan.puts, found.plan.drops)

@@ -110,7 +110,7 @@ ALLOWED = {
             "passes/verify",
             "passes/allow",
         ),
-        *("passes/cared", "passes/edited", "memory_tool", "openclaw", "mcp", "notes/problem"),
+        *("passes/cared", "passes/edited", "memory_tool", "openclaw", "mcp", "notes/problem", "notes/printed"),
         *("notes/layout", "errors", "config", "talk", "conversation"),
         *("facts/distill", "passes/tree_search", "notes/secrets", "adapters/llm", "adapters/own_arguments"),
         *(

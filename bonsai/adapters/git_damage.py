@@ -10,6 +10,7 @@ from contextlib import suppress
 
 from bonsai.adapters import git_graph, git_reflog
 from bonsai.adapters.git_run import GitRun
+from bonsai.notes.printed import counted
 
 _LARGE = 512 * 1024 * 1024  # bytes of one loose object: a larger one is left to git's own checks
 PLAIN = ("core.commitGraph=false", "core.multiPackIndex=false")  # what is derived may be damaged as well
@@ -52,7 +53,7 @@ def mend(run: GitRun, common_dir: str, algorithm: str, aside: Aside) -> list[str
         loose.append(aside.take(path))
         if kept:
             git_reflog.write(path, kept)
-    done = [f"set aside {_count(loose, 'damaged object')}"] if loose else []
+    done = [f"set aside {counted(len(loose), 'damaged object')}"] if loose else []
     for pack in _packs(objects):
         done += _mend_pack(run, objects, pack, aside)
     return done + _mend_derived(run, common_dir, aside)
@@ -156,7 +157,3 @@ def set_graph_aside(common_dir: str, aside: Aside) -> None:
         path = os.path.join(common_dir, "objects", "info", name)
         if os.path.lexists(path):
             aside.take(path)
-
-
-def _count(items: list[str], noun: str) -> str:
-    return f"{len(items)} {noun}{'' if len(items) == 1 else 's'}"

@@ -17,6 +17,7 @@ from bonsai.adapters.git_index import Index
 from bonsai.adapters.git_repo import Layout, Repository, is_id
 from bonsai.adapters.git_run import GitRun, Result
 from bonsai.errors import IoFailed
+from bonsai.notes.printed import counted
 
 _MISSING = re.compile(r"missing (blob|tree|commit|tag) ([0-9a-f]{40,64})")
 _ENTRY = re.compile(r"invalid reflog entry ([0-9a-f]{40,64})")
@@ -140,7 +141,7 @@ class Repair:
             tried |= new
             made += self._write_blobs(new) + self._write_trees(index, new)
         if made:
-            self.done.append(f"made {made} lost object{'' if made == 1 else 's'} again from the files on disk")
+            self.done.append(f"made {counted(made, 'lost object')} again from the files on disk")
 
     def _write_blobs(self, wanted: set[str]) -> int:
         made = 0

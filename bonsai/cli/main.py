@@ -26,7 +26,7 @@ COMMANDS = {
     "remember": "tiers",
     "recall": "finding",
     "retrieve": "gleaning",
-    "daily": "reading",
+    "daily": "daily",
     "hot": "tiers",
     "tree": "tiers",
     "consolidate": "tiers",

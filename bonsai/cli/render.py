@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from bonsai.cli.screen import Line, Lines
 from bonsai.errors import BonsaiError
 from bonsai.notes.layout import Tree
+from bonsai.notes.printed import counted
 from bonsai.notes.problem import ORDER, Problem
 
 if TYPE_CHECKING:
@@ -101,7 +102,7 @@ def reindex(report: ReindexReport, check: bool) -> Lines:
         yield "The indexes are stale: run `bonsai reindex`." if report.stale else "The indexes are up to date."
     else:
         yield from (f"wrote {flat(path)}" for path in report.changed)
-        yield f"Indexed {_count(report.notes, 'note')} in {_count(report.domains, 'domain')} ({report.tokens} tokens)"
+        yield f"Indexed {counted(report.notes, 'note')} in {counted(report.domains, 'domain')} ({report.tokens} tokens)"
     yield from problems(report.problems)
 
 
@@ -130,11 +131,11 @@ def status(report: StatusReport, now: datetime, max_age: int) -> Lines:
     yield Line("bonsai status", "bold")
     yield RULE
     yield f"Last reindex:  {last_reindex(report, now)}"
-    yield f"Total memory:  {report.total_tokens} tokens across {_count(report.domains, 'domain')}"
+    yield f"Total memory:  {report.total_tokens} tokens across {counted(report.domains, 'domain')}"
     yield f"Notes:         {report.notes}, and {report.archived} archived"
-    yield f"Uncommitted:   {_count(report.uncommitted, 'file') if report.uncommitted else 'none'}"
+    yield f"Uncommitted:   {counted(report.uncommitted, 'file') if report.uncommitted else 'none'}"
     yield f"Boot file:     {report.boot_tokens} tokens"
-    yield f"general/ violations: {_count(report.general_violations, 'file')} older than {max_age}d"
+    yield f"general/ violations: {counted(report.general_violations, 'file')} older than {max_age}d"
     yield f"Pending purge: {report.pending_purge or 'none'}"
     if report.blocked:
         yield Line(f"Commits wait:  {report.blocked}", "yellow")
@@ -169,7 +170,7 @@ def doctor(report: DoctorReport) -> Lines:
 
 def verify(report: VerifyReport) -> Lines:
     """`verify`."""
-    what = f"{_count(report.notes, 'note')} and {_count(report.commits, 'commit')}"
+    what = f"{counted(report.notes, 'note')} and {counted(report.commits, 'commit')}"
     yield f"{what}: all fits together" if report.ok else Line(f"{what}: not all fits together", "red")
     yield from problems(report.problems)
 
@@ -179,7 +180,7 @@ def reflect(report: ReflectReport) -> Lines:
     if not report.candidates:
         yield "Nothing needs a decision."
         return
-    yield f"{_count(len(report.candidates), 'candidate')} staged in memory/_reflect_staging.json"
+    yield f"{counted(len(report.candidates), 'candidate')} staged in memory/_reflect_staging.json"
     yield from _candidates(report)
     yield "Next: put a `decision` (keep, migrate, archive, merge, split) into each candidate of that file, then"
     yield "`bonsai reflect apply memory/_reflect_staging.json`."
@@ -221,8 +222,8 @@ def purge(report: PurgeReport) -> Lines:
     """`purge`."""
     gone = "Would purge" if report.dry_run else "Purged"
     yield from (f"{gone}: {flat(item.path)} ({item.age_days} days archived)" for item in report.purged)
-    yield from (f"Waiting: {flat(item.path)} ({_count(item.days_left, 'day')} left)" for item in report.waiting)
-    yield f"{gone} {_count(len(report.purged), 'file')}; {len(report.waiting)} in the grace period."
+    yield from (f"Waiting: {flat(item.path)} ({counted(item.days_left, 'day')} left)" for item in report.waiting)
+    yield f"{gone} {counted(len(report.purged), 'file')}; {len(report.waiting)} in the grace period."
     yield from committed(report.commit)
 
 
@@ -288,10 +289,6 @@ def committed(sha: str | None) -> Iterator[Line]:
     """The commit of a run, where it made one."""
     if sha:
         yield Line(f"Commit {sha[:10]}", "dim")
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def _join(names: Sequence[str]) -> str:

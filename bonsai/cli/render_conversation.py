@@ -7,14 +7,14 @@ from bonsai.cli.render import flat
 from bonsai.cli.screen import Line, Lines
 from bonsai.conversation import Context, Event, Fact, Message, Written
 from bonsai.conversation.prompt import render, safe
+from bonsai.notes.printed import counted
 
 MOST = 200  # characters of a message or a value in a list
 
 
 def written(report: Written) -> Lines:
     """`turn add`."""
-    count = len(report.messages)
-    what = "was stored before" if report.repeated else f"stored {count} message{'' if count == 1 else 's'}"
+    what = "was stored before" if report.repeated else f"stored {counted(len(report.messages), 'message')}"
     yield f"Turn {flat(report.turn)}: {what}"
     yield from facts(report.facts, empty="")
     yield from (Line(f"not kept: {flat(refused)}", "yellow") for refused in report.refused)

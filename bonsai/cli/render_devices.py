@@ -2,6 +2,7 @@
 
 from bonsai.cli.screen import Line, Lines
 from bonsai.notes.layout import printable
+from bonsai.notes.printed import counted
 from bonsai.passes.synced import SyncReport, TrustReport
 
 MOST = 20  # notes that are named
@@ -13,7 +14,7 @@ def sync(report: SyncReport) -> Lines:
     if not (report.pulled or report.pushed or report.waiting):
         yield f"Up to date with {remote}"
         return
-    yield f"{_commits(report.pulled)} from {remote}, {report.pushed} to it"
+    yield f"{counted(report.pulled, 'commit')} from {remote}, {report.pushed} to it"
     if report.merged:
         yield f"Merged: {_listed(report.merged)}"
     if report.kept_both:
@@ -32,10 +33,6 @@ def trust(report: TrustReport) -> Lines:
         yield "You trust these" if report.trusted else "`bonsai trust --yes` if they are yours; until then no sync"
     if report.helpers:
         yield f"Sync logs in with your own {', '.join(map(printable, report.helpers))}"
-
-
-def _commits(number: int) -> str:
-    return f"{number} commit{'' if number == 1 else 's'}"
 
 
 def _listed(paths: list[str]) -> str:

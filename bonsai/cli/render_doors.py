@@ -2,6 +2,7 @@
 
 from bonsai.cli.render import committed, flat
 from bonsai.cli.screen import Line, Lines
+from bonsai.notes.printed import counted
 from bonsai.passes.edited import ConnectReport, PromoteReport
 
 
@@ -26,7 +27,7 @@ def connect(report: ConnectReport) -> Lines:
     elif report.dry_run:
         yield "Nothing was changed yet."
     else:
-        count = "1 file" if len(report.changes) == 1 else f"{len(report.changes)} files"
+        count = counted(len(report.changes), "file")
         yield f"{report.agent} is {'disconnected' if report.removed else 'connected'} ({count})."
     if report.notice and not report.removed:
         yield Line(flat(report.notice), "yellow")

@@ -2,6 +2,7 @@
 
 from bonsai.cli.render import flat
 from bonsai.cli.screen import Line, Lines
+from bonsai.notes.printed import counted
 from bonsai.passes.found import Hit, RecallReport
 
 PASSAGE = 6  # lines of a passage
@@ -18,7 +19,7 @@ def recall(report: RecallReport, explain: bool, deleted: bool = True) -> Lines:
         text = [line for line in hit.text.splitlines() if line.strip()]
         yield from (f"   {line}" for line in text[:PASSAGE])
         if len(text) > PASSAGE:
-            yield f"   … {len(text) - PASSAGE} more line{'s' if len(text) - PASSAGE > 1 else ''}"
+            yield f"   … {counted(len(text) - PASSAGE, 'more line')}"
         if hit.restore:
             yield f"   {hit.restore}"
         if explain:
@@ -30,6 +31,6 @@ def recall(report: RecallReport, explain: bool, deleted: bool = True) -> Lines:
 
 def _more(hit: Hit) -> str:
     """Tier, age and the headings above, as far as there are any."""
-    age = "" if hit.age_days is None else f", {hit.age_days} day{'' if hit.age_days == 1 else 's'} old ({hit.date})"
+    age = "" if hit.age_days is None else f", {counted(hit.age_days, 'day')} old ({hit.date})"
     under = f", under {flat(' › '.join(hit.trail))}" if hit.trail else ""
     return f"{hit.tier}{age}{under}"

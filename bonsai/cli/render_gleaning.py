@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from bonsai.cli.render import committed
 from bonsai.cli.screen import Line
+from bonsai.notes.printed import counted
 from bonsai.passes.tiered import DistillReport, ExtractReport, IngestReport, RememberReport, UrlReport, ValidateReport
 
 MOST = 20  # lines of a list
@@ -39,7 +40,7 @@ def ingested(report: IngestReport) -> Iterator[Line | str]:
 
 def validated(report: ValidateReport) -> Iterator[Line | str]:
     """`validate`."""
-    count = f"{report.warnings_count} warning{'s' if report.warnings_count > 1 else ''}"
+    count = counted(report.warnings_count, "warning")
     yield Line(f"{report.file}: {count if report.warnings else 'ok'}", "bold")
     yield from (f"  {warning}" for warning in report.warnings)
     yield from (f"→ {suggestion}" for suggestion in report.suggestions)

@@ -6,6 +6,7 @@ from itertools import groupby
 
 from bonsai.cli.render import flat
 from bonsai.cli.screen import Line, Lines
+from bonsai.notes.printed import counted
 from bonsai.passes.reports import Changed, DiffReport, LogReport, WhyLine, WhyReport
 
 Local = Callable[[datetime], datetime]
@@ -48,16 +49,12 @@ def why(report: WhyReport, text: str, local: Local) -> Lines:
         rows = list(dict.fromkeys(gone))
         yield from (Line(f"  instead of: {row}", "red") for row in rows[:MOST_REPLACED])
         if len(rows) > MOST_REPLACED:
-            yield f"  … and {_more(len(rows) - MOST_REPLACED)}"
+            yield f"  … and {counted(len(rows) - MOST_REPLACED, 'more line')}"
     if not report.lines:
         past = "`bonsai recall --deleted` finds what is gone."
         yield f"No line of the memory says {flat(text)!r}: {past}" if text else "It has no lines."
     if report.more:
-        yield f"… {_more(report.more)}: --limit"
-
-
-def _more(count: int) -> str:
-    return f"{count} more line{'' if count == 1 else 's'}"
+        yield f"… {counted(report.more, 'more line')}: --limit"
 
 
 def diff(report: DiffReport, named: bool) -> Lines:

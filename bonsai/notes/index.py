@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from bonsai import __version__
-from bonsai.notes.printed import MAX_LEAD, clean, count_tokens
+from bonsai.notes.printed import MAX_LEAD, clean, count_tokens, counted
 from bonsai.notes.summary import Summary
 
 MAX_LINE = 300  # characters
@@ -100,10 +100,10 @@ def domain_index(
         lead = summary.lead or summary.title or (NOTHING if summary.blank else "")
         blocks.append(_block(f"### {printable(name)} (~{summary.tokens} tokens)", _line(lead, MAX_LEAD)))
     for stat in sorted(subdomains, key=lambda item: _by_name(item.name)):
-        size = f"(~{stat.tokens} tokens, {stat.notes} {'note' if stat.notes == 1 else 'notes'})"
+        size = f"(~{stat.tokens} tokens, {counted(stat.notes, 'note')})"
         blocks.append(_block(f"### {printable(_last(stat.name))}/ {size}", _line(stat.summary, MAX_LEAD)))
     if unnamed.notes:
-        count = f"{unnamed.notes} {'note' if unnamed.notes == 1 else 'notes'}"
+        count = counted(unnamed.notes, "note")
         blocks.append(f"_{count} from outside, not promoted (~{unnamed.tokens} tokens): bonsai recall_")
     return keep_time("\n\n".join(blocks) + "\n", previous, "Last indexed")
 

@@ -33,6 +33,11 @@ def count_tokens(text: str) -> int:
     return wide + (len(text) - wide) // 4
 
 
+def counted(number: int, noun: str) -> str:
+    """`1 note`, `2 notes`."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
 def clean(text: str, limit: int = MAX_LEAD) -> str:
     """One line that is safe to print anywhere: no control, escape, zero-width or bidi character, no HTML comment
     mark, white space collapsed, at most `limit` characters.

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from bonsai.errors import BonsaiError
 from bonsai.notes import layout
+from bonsai.notes.printed import counted
 from bonsai.notes.problem import Problem, problem
 from bonsai.notes.secrets import Secret
 from bonsai.notes.view import COMMITTED
@@ -85,7 +86,7 @@ def doctor(
     def notes() -> str:
         found.extend(problems())
         bad = [item for item in found if item.severity != "info" and item.code not in CARE]
-        return f"{len(bad)} problem{'' if len(bad) == 1 else 's'}: see `bonsai status`" if bad else ""
+        return f"{counted(len(bad), 'problem')}: see `bonsai status`" if bad else ""
 
     work.check("notes", notes, "every note can be read")
     if audit:
@@ -99,7 +100,7 @@ def _secrets(work: _Doctor, audit: Audit, allowed: frozenset[str], found: list[P
     for path, item in guesses:
         what = f"may be a credential (line {item.line}: {item.kind} {item.masked})"
         found.append(problem("secret", path, f"{what}: take it out, or `bonsai allow {item.fingerprint}`", "info"))
-    return f"{len(guesses)} place{'' if len(guesses) == 1 else 's'} that may hold a credential" if guesses else ""
+    return f"{counted(len(guesses), 'place')} that may hold a credential" if guesses else ""
 
 
 def _texts(store: NoteStore) -> Iterator[tuple[str, bytes]]:

@@ -15,7 +15,7 @@ from bonsai.notes.change import Drop, Plan, Put
 from bonsai.notes.draft import Draft
 from bonsai.notes.layout import BACKUP, Kind, Tree, fold, folder_of, is_archived, kind_of, name_of, printable
 from bonsai.notes.note import BOM, set_fields
-from bonsai.notes.printed import count_tokens
+from bonsai.notes.printed import count_tokens, counted
 from bonsai.notes.prose import conflict_line
 from bonsai.notes.split import Section, split
 from bonsai.notes.taxonomy import DATES, GENERAL, classify, slug, unique
@@ -269,8 +269,7 @@ def draft(view: View, draft: Draft, tree: Tree, keep: Collection[str], today: da
         draft.put(tree.boot, found.boot)
     before = count_tokens(boot.decode("utf-8", "replace"))
     report = MigrateReport(found.created, found.skipped, found.moved, found.backup, Tokens(before, before), None)
-    notes = len(found.created)
     body = [f"add {printable(item.path)} from {item.heading!r}" for item in found.created]
     body += [f"move {printable(old)} to {printable(new)}" for old, new in found.moved]
-    subject = f"migrate: {tree.boot} to {notes} note{'' if notes == 1 else 's'}"
+    subject = f"migrate: {tree.boot} to {counted(len(found.created), 'note')}"
     return draft.plan("migrate", subject, "\n".join(body)), report

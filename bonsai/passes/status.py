@@ -9,7 +9,7 @@ from bonsai.config import Settings
 from bonsai.notes import ages, boot, layout, lifecycle
 from bonsai.notes.change import PathTime, Row
 from bonsai.notes.layout import Kind, Tree
-from bonsai.notes.printed import count_tokens
+from bonsai.notes.printed import count_tokens, counted
 from bonsai.notes.problem import ORDER, Problem, Severity, problem, worst
 from bonsai.notes.view import View
 from bonsai.passes.reports import Daemon, DaemonReport, Health, StatusReport
@@ -107,8 +107,7 @@ def _index(facts: Facts, settings: Settings, now: datetime) -> list[Problem]:
     if last is not None and (now - last).total_seconds() > hours * 3600:
         words = f"the last reindex is more than {hours:g} h ago and notes have changed: run `bonsai reindex`"
         return [problem("reindex-overdue", facts.stale[0], words)]
-    count = f"{len(facts.stale)} generated file{'' if len(facts.stale) == 1 else 's'}"
-    words = f"{count} behind the notes: run `bonsai reindex`"
+    words = f"{counted(len(facts.stale), 'generated file')} behind the notes: run `bonsai reindex`"
     return [problem("stale-index", facts.stale[0], words)]
 
 

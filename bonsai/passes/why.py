@@ -7,6 +7,7 @@ from typing import NamedTuple
 from bonsai.errors import BadData, NotFound
 from bonsai.notes import boot, compare, layout
 from bonsai.notes.layout import Kind
+from bonsai.notes.printed import counted
 from bonsai.notes.summary import summarise
 from bonsai.passes.reports import Arrival, WhyLine
 from bonsai.ports.history import Commit, History, Origin
@@ -74,9 +75,7 @@ def numbers(target: Target, version: Version) -> range:
     first, last = target.lines or (1, count)
     if target.lines and not 1 <= first <= last <= count:
         span = f"{first}" if first == last else f"{first}-{last}"
-        raise NotFound(
-            f"has no line {span}", path=version.path, hint=f"It has {count} line{'' if count == 1 else 's'}."
-        )
+        raise NotFound(f"has no line {span}", path=version.path, hint=f"It has {counted(count, 'line')}.")
     return range(first, last + 1)
 
 
