@@ -252,11 +252,13 @@ class Archiving(Counting, Finding):
 
         url, token = cold_address(self._database)
         if self._archive is None and url:
-            from bonsai.adapters.libsql import libsql_archive
+            from bonsai.adapters.known_servers import remember
+            from bonsai.adapters.libsql import libsql_archive, server_name
 
             retries = int(self.settings["cold", "retries"]) if patient else 0
             wait = float(self.settings["cold", "retry_seconds"])
             made = libsql_archive(url, token, retries=retries, wait=wait)
+            remember(self.root, server_name(url))
             if not patient:
                 return made
             self._archive = made

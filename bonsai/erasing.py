@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from bonsai import servers
-from bonsai.adapters import private_files, sqlite_cold, sqlite_unsaid
+from bonsai.adapters import known_servers, private_files, sqlite_cold, sqlite_unsaid
 from bonsai.errors import NotFound, Refused, Unavailable
 from bonsai.notes import boot, forget, layout
 from bonsai.notes.layout import Kind
@@ -24,6 +24,8 @@ STORES: dict[str, Callable[[str, Forget, bool], int]] = {
     "cold.db": sqlite_cold.forget,
     "conversation.db": sqlite_unsaid.forget,
 }
+#: What lets an erasure be done without a server.
+GONE = f"Where it is gone for good, take away the variable that names it and its line in {known_servers.NAME}."
 _PERSONS = frozenset({Kind.NOTE, Kind.BOOT, Kind.CONFIG, Kind.ASSET})
 SWAP = (".swp", ".swo", ".swx")
 
@@ -120,27 +122,35 @@ class Traces:
 
 
 def ask_servers(
-    what: Forget, report: EraseReport, path: str, cold: tuple[str, str], *, count: bool = False, again: bool = False
+    root: str,
+    what: Forget,
+    report: EraseReport,
+    path: str,
+    where: servers.Addresses,
+    *,
+    count: bool = False,
+    again: bool = False,
 ) -> None:
     """Take it out of the servers, or only `count`; tells in the report.
 
     Args:
         path: the note that goes, "" where a text does.
-        cold: URL and token of the cold tier.
+        where: the servers that are set.
         again: whether everything else is done.
 
     Raises NotFound (it is nowhere), Unavailable (a server has to be asked first).
     """
     known = {item.server: item.rows for item in report.servers}
-    report.servers = servers.erase(what, cold, count=count)
+    report.servers = servers.erase(root, what, where, count=count)
     same = "erase its words there: `bonsai erase --match TEXT`" if path else "run the same `bonsai erase` again"
-    for item in report.servers:
-        item.rows, item.hint = max(item.rows, known.get(item.server, 0)), f"When it answers, {same}."
     lost = next((item for item in report.servers if item.cause), None)
-    here = report.paths or report.commits_rewritten or report.rows
-    if lost and not report.dry_run and not again and (path or not here):
-        why = "its words are known from its history alone" if path else "it stands nowhere here"
-        hint = f"Nothing was changed. Try again when {lost.server} answers, or without the variable that names it."
+    found = report.paths or report.commits_rewritten or report.rows or any(item.rows for item in report.servers)
+    if lost and not report.dry_run and not again and (path or not found):
+        why = "its words are known from its history alone" if path else "nothing else holds it"
+        hint = f"Nothing was changed. {lost.hint}, try again. {GONE}"
         raise Unavailable(f"{lost.server} may hold it, and {why}: {lost.cause}", path=path or None, hint=hint)
-    if not here and not lost and not any(item.rows for item in report.servers):
+    for item in report.servers:
+        item.rows = max(item.rows, known.get(item.server, 0))
+        item.hint = item.hint and f"{item.hint}, {same}. {GONE}"
+    if not found and not lost and not any(item.rows for item in report.servers):
         raise NotFound("the text stands nowhere", hint="It is looked for as it is, in upper and lower case.")

@@ -62,7 +62,16 @@ class Forgetting(Place):
             return allow.allow(self._store, fingerprint, remove)
 
     def erase(
-        self, path: str = "", *, match: str = "", reason: str = "", dry_run: bool = False, yes: bool = False
+        self,
+        path: str = "",
+        *,
+        match: str = "",
+        reason: str = "",
+        dry_run: bool = False,
+        yes: bool = False,
+        redis_url: str | None = None,
+        database_url: str | None = None,
+        namespace: str = "",
     ) -> EraseReport:
         """Remove a note, or a text wherever it stands, from disk, indexes, caches and all of git's history.
 
@@ -70,13 +79,14 @@ class Forgetting(Place):
         the kind), Refused (no `yes`; a repository in which it could not be proven), IoFailed (something is left),
         Unavailable (a server that is set does not answer, so that nobody could say later what to look for there).
 
-        Rows of the conversation and the cold tier go too, in `.bonsai` and on the servers that the environment names.
-        What a server that does not answer may still hold is told in the report, which is not `complete` then.
+        Rows of the conversation and the cold tier go too, in `.bonsai` and on the servers, whose addresses are given as
+        to `Conversation.open` (None: of the environment). What a server that does not answer, or that was used and is
+        not named now, may still hold is told in the report, which is not `complete` then.
         """
 
         from bonsai.adapters.git_rewrite import require
         from bonsai.erasing import ask_servers
-        from bonsai.servers import cold_address
+        from bonsai.servers import addresses
 
         if bool(path) == bool(match):
             raise Usage(
@@ -93,7 +103,8 @@ class Forgetting(Place):
             git.surveyor.require_whole()
             found, what, report = self._survey(git, path, match)
             report.dry_run = dry_run
-            ask = partial(ask_servers, what, report, path, cold_address(self._database))
+            where = addresses(redis_url, database_url, namespace, self._database)
+            ask = partial(ask_servers, self.root, what, report, path, where)
             ask(count=True)
             if dry_run:
                 return report

@@ -109,6 +109,11 @@ def libsql_archive(
     return ColdTables(Libsql(url, token, retries=retries, wait=wait, sleep=sleep).run, remote=True)
 
 
+def server_name(url: str) -> str:
+    """What tells the server at a URL from any other."""
+    return f"libSQL {urlsplit(url.strip()).netloc.rpartition('@')[2]}"
+
+
 def _checked(url: str, secret: bool) -> SplitResult:
     hint = "Give a URL such as libsql://NAME.turso.io, or http://127.0.0.1:8080."
     try:

@@ -108,7 +108,8 @@ class Postgres:
     """
 
     def __init__(self, url: str, most: int = MOST) -> None:
-        self._conninfo, self.place = _address(url)
+        self._conninfo, self.place, options = _address(url)
+        self.name = f"PostgreSQL {self.place}{f', {options}' if options else ''}"  # what tells it from any other
         self._most, self._lock = most, threading.Lock()
         self._pool: ConnectionPool[Overlapping] | None = None
         self._pid, self._ready = 0, False
@@ -231,8 +232,8 @@ class Postgres:
         return Unavailable(f"the database refused: {first}", path=self.place, hint="Correct that, then try again.")
 
 
-def _address(url: str) -> tuple[str, str]:
-    """A connection string and the place without its password. Raises Misconfigured."""
+def _address(url: str) -> tuple[str, str, str]:
+    """A connection string, the place without its password, and options (a schema). Raises Misconfigured."""
     try:
         import psycopg_pool  # noqa: F401 (needed later)
         from psycopg import ProgrammingError
@@ -248,4 +249,4 @@ def _address(url: str) -> tuple[str, str]:
     parts.setdefault("connect_timeout", str(int(WAIT)))
     parts.setdefault("application_name", "bonsai")
     place = f"{parts.get('host') or 'localhost'}:{parts.get('port') or 5432}/{parts.get('dbname') or ''}"
-    return make_conninfo(**{key: str(value) for key, value in parts.items()}), place
+    return make_conninfo(**{key: str(value) for key, value in parts.items()}), place, str(parts.get("options") or "")

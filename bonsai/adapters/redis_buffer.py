@@ -38,6 +38,8 @@ class RedisBuffer:
     def __init__(self, url: str, namespace: str = "bonsai") -> None:
         self._namespace = namespace
         self._redis, self.place = _client(url)
+        number = self._redis.connection_pool.connection_kwargs.get("db") or 0
+        self.name = f"Redis {self.place}/{number}, keys {namespace}:*"  # what tells it from any other
         self._lock, self._ask_at = threading.Lock(), 0.0
 
     def push(self, thread: str, messages: Sequence[Message], ttl: int) -> None:

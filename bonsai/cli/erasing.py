@@ -29,7 +29,8 @@ def erase(door: Door, path: str | None, match: str, reason: str, dry_run: bool, 
 
     It goes from disk, from the indexes and caches, from what was said, and from all of git's history, which gets new
     commit ids. Nothing brings it back: to put a note away, `bonsai archive` it. Servers that the environment names
-    (REDIS_URL, DATABASE_URL, BONSAI_DB_URL) forget it too; one that does not answer makes this exit with 69.
+    (REDIS_URL, DATABASE_URL, BONSAI_DB_URL) forget it too; one that does not answer, or that was used here and is not
+    named now, makes this exit with 69.
     """
     from bonsai.cli import render_erase
 

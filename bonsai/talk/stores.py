@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 
 from bonsai.adapters import clock
 from bonsai.adapters.files import ensure_private
+from bonsai.adapters.known_servers import remember
 from bonsai.conversation.fact import Fact
 from bonsai.conversation.ports import Buffer, FactStore, MessageLog
 from bonsai.conversation.turn import Message, need_str
 from bonsai.errors import BadData, Misconfigured
 from bonsai.personal import Personal
-from bonsai.servers import NAMESPACE
+from bonsai.servers import Addresses, addresses
 from bonsai.talk.tree_facts import TreeFacts
 
 if TYPE_CHECKING:
@@ -71,23 +72,24 @@ def open_stores(
     """The stores of the workspace at `path`. See `Conversation.open`. Raises NotFound, Misconfigured."""
     if not isinstance(path, str | os.PathLike):
         raise BadData("the folder of the workspace is no path", hint="Give it as a text or a Path.")
-    redis = os.environ.get("REDIS_URL", "") if redis_url is None else need_str("redis_url", redis_url)
-    database = os.environ.get("DATABASE_URL", "") if database_url is None else need_str("database_url", database_url)
+    for name, given in (("redis_url", redis_url), ("database_url", database_url)):
+        need_str(name, given or "")
     need_str("namespace", namespace), need_str("agent", agent)
+    where = addresses(redis_url, database_url, namespace)
     backend = facts or os.environ.get("BONSAI_FACTS", "") or BACKENDS[0]
     if backend not in BACKENDS:
         raise Misconfigured(f"there is no place for facts called {backend!r}", hint=f"There are {', '.join(BACKENDS)}.")
-    if backend == "postgres" and not database:
+    if backend == "postgres" and not where.database:
         raise Misconfigured("facts are to be in PostgreSQL, and no database is named", hint="Set DATABASE_URL.")
     home = Personal.open(path, agent=agent)
     try:
-        return _opened(home, redis, database, backend, namespace or os.environ.get("BONSAI_NAMESPACE", NAMESPACE))
+        return _opened(home, where, backend)
     except BaseException:
         home.close()
         raise
 
 
-def _opened(home: Personal, redis: str, database: str, backend: str, namespace: str) -> Stores:
+def _opened(home: Personal, where: Addresses, backend: str) -> Stores:
     from bonsai.adapters.sqlite_facts import MIGRATIONS, SqliteFacts
     from bonsai.adapters.sqlite_log import SqliteLog
     from bonsai.adapters.sqlite_store import SqliteStore
@@ -101,24 +103,27 @@ def _opened(home: Personal, redis: str, database: str, backend: str, namespace: 
     if backend == "sqlite":
         store = SqliteFacts(file, clock.now)
     together = None
-    if database:
+    if where.database:
         from bonsai.adapters.postgres import Postgres
         from bonsai.adapters.postgres_facts import PostgresFacts
         from bonsai.adapters.postgres_log import PostgresLog
 
-        server = Postgres(database)
+        server = Postgres(where.database)
+        remember(home.root, server.name)
         log = PostgresLog(server)
         if backend == "postgres":
             store = told = PostgresFacts(server)
             together = told.newest_with
-    return Stores(_buffer(home, redis, namespace), log, store, home, lock, file, together)
+    return Stores(_buffer(home, where), log, store, home, lock, file, together)
 
 
-def _buffer(home: Personal, redis: str, namespace: str) -> Buffer:
-    if redis:
+def _buffer(home: Personal, where: Addresses) -> Buffer:
+    if where.redis:
         from bonsai.adapters.redis_buffer import RedisBuffer
 
-        return RedisBuffer(redis, namespace)
+        buffer = RedisBuffer(where.redis, where.namespace)
+        remember(home.root, buffer.name)
+        return buffer
     from bonsai.adapters.sqlite_buffer import SqliteBuffer
 
     name = ".bonsai/cache/recent.db"  # a cache: whoever empties that folder loses what was said last, and no more

@@ -1,5 +1,6 @@
 """`bonsai erase` reaches the servers that the environment names, and says plainly which of them it does not reach."""
 
+import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,6 +13,7 @@ from redis import Redis
 from servers import Postgres
 
 from bonsai import Workspace
+from bonsai.adapters import known_servers
 from bonsai.adapters import postgres as database
 from bonsai.cli.main import run
 from bonsai.conversation import Conversation, Told
@@ -150,8 +152,69 @@ def test_a_server_that_is_away_makes_it_incomplete(
         with psycopg.connect(postgres.url) as db:
             assert WORD not in str(db.execute("SELECT * FROM messages").fetchall())
         monkeypatch.delenv("DATABASE_URL")
+        with Workspace.open(ws) as workspace, pytest.raises(Unavailable):
+            workspace.erase(match=WORD, yes=True)  # it was used here, and nothing says how to reach it
+        (ws / known_servers.NAME).unlink()
         with Workspace.open(ws) as workspace, pytest.raises(NotFound):
             workspace.erase(match=WORD, yes=True)
+
+
+def test_servers_that_only_a_program_named_are_not_passed_over(
+    ws: Path, redis_url: str, database_url: str, namespace: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    urls = {"redis_url": redis_url.replace("//", "//:s3cret@"), "database_url": database_url}
+    urls["database_url"] = urls["database_url"].replace("postgres@", "postgres:s3cret@")
+    where = {**urls, "redis_url": redis_url, "namespace": namespace}
+    for _ in range(2):
+        with Conversation.open(ws, **where, facts="postgres") as talk:
+            talk.write_back("t", "ann", f"It is {WORD}.", "I see.", facts=[Told("code", WORD)])
+    with Conversation.open(ws, **{**where, "redis_url": urls["redis_url"]}):
+        pass  # the same server, and nothing is asked of it
+    noted = (ws / known_servers.NAME).read_text()
+    assert "s3cret" not in noted
+    assert len(noted.splitlines()) == 2
+    note(ws)
+    assert run(["-C", str(ws), "erase", NOTE, "--yes"]) == 69
+    err = capfd.readouterr().err
+    assert "PostgreSQL 127.0.0.1:" in err
+    assert "Once DATABASE_URL names it, try again." in err
+    assert (ws / NOTE).exists()
+    assert run(["-C", str(ws), "erase", "--match", WORD, "--yes", "--json"]) == 69
+    told = json.loads(capfd.readouterr().out)
+    assert [item["server"].partition(" ")[0] for item in told["servers"]] == ["PostgreSQL", "Redis"]
+    assert {item["cause"] for item in told["servers"]} == {"nothing says how to reach it"}
+    assert told["servers"][1]["server"].endswith(f"keys {namespace}:*")
+    assert "Once REDIS_URL and BONSAI_NAMESPACE name it, run the same `bonsai" in told["servers"][1]["hint"]
+    with Conversation.open(ws, **where, facts="postgres") as talk:
+        assert WORD in talk.history("t")[0].content  # that was the truth
+    with Workspace.open(ws) as workspace:
+        half = workspace.erase(match=WORD, yes=True, redis_url=redis_url, namespace=namespace)
+        assert [(item.server.partition(" ")[0], bool(item.cause)) for item in half.servers] == [
+            ("Redis", False),
+            ("PostgreSQL", True),
+        ]
+        done = workspace.erase(match=WORD, yes=True, **where)
+        assert (done.complete, [item.server for item in done.servers]) == (True, ["Redis", "PostgreSQL"])
+        with pytest.raises(NotFound):
+            workspace.erase(match=WORD, yes=True, **where)
+    with Conversation.open(ws, **where, facts="postgres") as talk:
+        assert talk.history("t")[0].content == "It is [erased]."
+
+
+def test_a_server_that_is_gone_for_good_is_taken_off_the_list(ws: Path) -> None:
+    with Conversation.open(ws, redis_url="redis://127.0.0.1:1", database_url=""):
+        pass
+    note(ws)
+    with Workspace.open(ws) as workspace:
+        plan = workspace.erase(NOTE, dry_run=True)
+        assert [item.server for item in plan.servers] == ["Redis 127.0.0.1:1/0, keys bonsai:*"]
+        with pytest.raises(Unavailable) as found:
+            workspace.erase(NOTE, yes=True)
+        assert known_servers.NAME in found.value.hint
+        (ws / known_servers.NAME).write_text("not what bonsai wrote\n\n")
+        assert [item.server for item in workspace.erase(NOTE, dry_run=True).servers] == ["not what bonsai wrote"]
+        (ws / known_servers.NAME).write_text("")
+        assert workspace.erase(NOTE, yes=True).complete
 
 
 @pytest.fixture
@@ -183,4 +246,8 @@ def test_the_cold_tier_on_a_server_forgets(ws: Path, libsql: Libsql, monkeypatch
         libsql.kill()
         with pytest.raises(Unavailable):
             workspace.erase(match="never written", yes=True)
+        monkeypatch.delenv("BONSAI_DB_URL")
+        with pytest.raises(Unavailable, match=r"libSQL 127\.0\.0\.1"):
+            workspace.erase(match="never written", yes=True)
+        monkeypatch.setenv("BONSAI_DB_URL", libsql.url)
     assert os.environ["BONSAI_DB_URL"]
