@@ -55,7 +55,7 @@ def mend(run: GitRun, common_dir: str, algorithm: str, aside: Aside) -> list[str
             git_reflog.write(path, kept)
     done = [f"set aside {counted(len(loose), 'damaged object')}"] if loose else []
     for pack in _packs(objects):
-        done += _mend_pack(run, objects, pack, aside)
+        done += _mend_pack(run, pack, aside)
     return done + _mend_derived(run, common_dir, aside)
 
 
@@ -119,7 +119,7 @@ def _packs(objects: str) -> list[str]:
     return [os.path.join(objects, name) for name in sorted(found)]
 
 
-def _mend_pack(run: GitRun, objects: str, pack: str, aside: Aside) -> list[str]:
+def _mend_pack(run: GitRun, pack: str, aside: Aside) -> list[str]:
     name = os.path.basename(pack)
     if not os.path.exists(f"{pack}.pack"):
         aside.take(f"{pack}.idx")

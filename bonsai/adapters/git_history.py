@@ -238,14 +238,7 @@ class GitHistory:
             return {}
         if base == head:
             return dict(cached)
-        # After a rewrite of history the cached times may be those of commits that are gone.
-        known = bool(base) and not self._run("merge-base", "--is-ancestor", "--end-of-options", base, head).code
-        span = f"{base}..{head}" if known else head
-        shape = (git_log.TIMES, "--name-status", "--diff-merges=combined", "--end-of-options", span, "--")
-        result = self._run(*git_past.LOG, "--topo-order", *shape, *layout.pathspecs, literal=False)
-        if result.code:
-            raise git_past.missing(self._run, result, span)
-        found = git_log.times(result.out, layout.managed, cached if known else {})
+        found = git_past.path_times(self._run, layout, head, cached, base)
         return {path: found[path] for path in self.tree(head) if path in found}
 
     # --- rules and merges -------------------------------------------------------------------------------------------

@@ -1,13 +1,14 @@
 """What git says of the past: the log, one path through its names, where each line comes from, the state at a time."""
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 
 from bonsai.adapters import git_blame, git_log, git_reflog
 from bonsai.adapters.git_repo import Layout
 from bonsai.adapters.git_run import GitRun, Result
 from bonsai.errors import BonsaiError, NotFound
+from bonsai.notes.change import PathTime
 from bonsai.notes.rename import came_from
 from bonsai.ports.history import Commit, Origin, Rename
 
@@ -125,6 +126,18 @@ def _batch(out: bytes) -> Iterator[bytes | None]:
         size = int(head[2])
         yield out[position : position + size] if head[1] == b"blob" else None
         position += size + 1
+
+
+def path_times(
+    run: GitRun, layout: Layout, head: str, cached: Mapping[str, PathTime], base: str
+) -> dict[str, PathTime]:
+    """What `History.path_times` promises, and the times of paths that are no more."""
+    # After a rewrite of history the cached times may be those of commits that are gone.
+    known = bool(base) and not run("merge-base", "--is-ancestor", "--end-of-options", base, head).code
+    span = f"{base}..{head}" if known else head
+    words = (git_log.TIMES, "--name-status", "--diff-merges=combined", "--end-of-options", span, "--")
+    out = _log(run, span, *words, *layout.pathspecs, literal=False)
+    return git_log.times(out, layout.managed, cached if known else {})
 
 
 def strays(run: GitRun, layout: Layout) -> list[tuple[str, str]]:

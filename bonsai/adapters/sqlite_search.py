@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import lru_cache
 from sqlite3 import Connection
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from bonsai.adapters import sqlite_vectors
 from bonsai.adapters.sqlite_file import DamagedError, DerivedFile, NotNowError, number, transaction
@@ -62,7 +62,6 @@ class SqliteSearch:
     def __init__(self, path: str) -> None:
         self._file = DerivedFile(path, SCHEMA, _TABLES)
         self._threads = threading.RLock()
-        self._depth = 0
         self._seen = (0, -1)  # which opening, and SQLite's data_version there, when `_known` was read
         self._known: dict[str, Row] | None = None
 
@@ -101,11 +100,7 @@ class SqliteSearch:
         with self._threads, self._using() as db:
             db.execute(f"PRAGMA busy_timeout={_WAIT_MS}")
             with transaction(db, begin):
-                self._depth += 1
-                try:
-                    yield db
-                finally:
-                    self._depth -= 1
+                yield db
 
     @contextmanager
     def _using(self) -> Iterator[Connection]:
@@ -344,7 +339,7 @@ def _is_of(item: tuple[int, Piece] | None, note: int) -> bool:
     return item is not None and item[0] == note
 
 
-def _by_number(db: Connection, sql: str, numbers: Collection[int]) -> Iterator[tuple]:  # type: ignore[type-arg]
+def _by_number(db: Connection, sql: str, numbers: Collection[int]) -> Iterator[tuple[Any, ...]]:
     """Rows by their numbers, in parts, as SQLite takes only so many parameters."""
     ordered = sorted(numbers)
     for begin in range(0, len(ordered), 900):
