@@ -88,12 +88,7 @@ class Forgetting(Place):
         from bonsai.erasing import ask_servers
         from bonsai.servers import addresses
 
-        if bool(path) == bool(match):
-            raise Usage(
-                "name a note or a text, one of them", hint="`bonsai erase PATH` or `bonsai erase --match TEXT`."
-            )
-        if path:
-            self._need_path(path)
+        self._need_one(path, match)
         require()
         with self._writing() as run:
             run.look()
@@ -109,19 +104,12 @@ class Forgetting(Place):
             if dry_run:
                 return report
             if not yes:
-                raise Refused(
-                    f"would write {report.commits_rewritten} commits anew, for good",
-                    path=path or None,
-                    hint="Look at it with --dry-run, then say --yes.",
-                )
+                words = f"would write {report.commits_rewritten} commits anew, for good"
+                raise Refused(words, path=path or None, hint="Look at it with --dry-run, then say --yes.")
             # Before what is here: after a kill the next command finishes that, and knows of no server.
             ask()
             if report.paths or report.commits_rewritten:
-                try:
-                    self._begin(git, found, what, self._entry(run, path, found, what, reason))
-                except BaseException:
-                    self._clear_up()
-                    raise
+                self._begin(git, found, what, self._entry(run, path, found, what, reason))
                 self._finish(report)
             elif report.rows:
                 self._forget_kept(what)
@@ -134,9 +122,15 @@ class Forgetting(Place):
         self._traces().clear_kept(what)
         self._need_none(self._traces().left(what))
 
-    def _need_path(self, path: str) -> None:
+    def _need_one(self, path: str, match: str) -> None:
+        """Raises Usage, NotFound, Refused for what names neither a text nor a note that can go whole."""
         from bonsai.passes import erase
 
+        if bool(path) == bool(match):
+            hint = "`bonsai erase PATH` or `bonsai erase --match TEXT`."
+            raise Usage("name a note or a text, one of them", hint=hint)
+        if match:
+            return
         if fault := layout.path_fault(path):
             raise Refused(fault, path=path.replace("\0", "\\0"), hint="Name a path inside the workspace.")
         if layout.kind_of(path) is Kind.OUTSIDE:
@@ -259,19 +253,22 @@ class Forgetting(Place):
     def _begin(self, git: _Git, found: Survey, what: Forget, entry: dict[str, Any]) -> None:
         """Write the new history beside the old one. From the moment that the job stands there, there is no way back."""
         self._clear_up()
-        mirror = f"{self.root}/{ERASING}/mirror"
-        moves, stash = git.eraser.prepare(mirror, found, what)
-        job = {
-            "moves": moves,
-            "stash": stash,
-            "forget": what.to_json(),
-            "gone": sorted(found.erased),
-            "entry": entry,
-            "actor": self.actor,
-            "time": time.time(),
-            "names": {git.place.managed(old): git.place.managed(new) for old, new in found.names.items()},
-        }
-        self._store.create(JOB, json.dumps(job).encode(), 0o100600)  # durable, unlike what is generated
+        try:
+            moves, stash = git.eraser.prepare(f"{self.root}/{ERASING}/mirror", found, what)
+            job = {
+                "moves": moves,
+                "stash": stash,
+                "forget": what.to_json(),
+                "gone": sorted(found.erased),
+                "entry": entry,
+                "actor": self.actor,
+                "time": time.time(),
+                "names": {git.place.managed(old): git.place.managed(new) for old, new in found.names.items()},
+            }
+            self._store.create(JOB, json.dumps(job).encode(), 0o100600)  # durable, unlike what is generated
+        except BaseException:
+            self._clear_up()
+            raise
 
     def _staged(self, git: _Git, what: Forget, names: Mapping[str, str]) -> list[tuple[str, int, bytes | None]]:
         """What in the person's index has to change: path, mode, the bytes (None: it goes)."""

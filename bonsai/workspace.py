@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from bonsai.run import Run
 
 __all__ = ["Mode", "Workspace"]
-MOMENT = 2.0  # seconds
+MOMENT = 2.0  # seconds that a daemon waits for others: it tries again anyway
 
 
 class Workspace(Tiers, Finding, Pruning, Forgetting, Checks, Devices, Watched, Caring, Editing, Connecting):
@@ -121,8 +121,7 @@ class Workspace(Tiers, Finding, Pruning, Forgetting, Checks, Devices, Watched, C
 
         if dry_run:
             with self._reading() as (run, _):
-                view, drafted = run.look(), run.draft()
-                found, report = migrate.draft(view, drafted, self.tree, keep, clock.local(run.now).date())
+                found, report = plan(run, run.look(), run.draft())
                 run.need_no_secret(found)
                 report.dry_run, after = True, run.imagined(found, self.tree)
                 report.boot_tokens = Tokens(report.boot_tokens.before, status.boot_tokens(after))

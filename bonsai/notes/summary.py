@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, timezone
 
+from bonsai.notes import lifecycle
 from bonsai.notes import links as note_links
 from bonsai.notes.fields import Value
 from bonsai.notes.layout import MAX_PARSED
@@ -246,7 +247,5 @@ def _zone(text: str) -> timezone:
 
 def _instant(iso: str) -> float:
     """Seconds for comparing two dates; a date without a zone is taken as UTC, none at all is the earliest."""
-    if not iso:
-        return float("-inf")
-    moment = datetime.fromisoformat(iso)
-    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+    found = lifecycle.moment(iso)
+    return found.timestamp() if found else float("-inf")
