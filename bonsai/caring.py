@@ -86,9 +86,10 @@ class Caring(Place):
         from bonsai.passes import feedback
         from bonsai.place import template
 
-        def plan(run: Run, _: View, draft: Draft) -> tuple[Plan, FeedbackAdded]:
+        def plan(run: Run, view: View, draft: Draft) -> tuple[Plan, FeedbackAdded]:
             guide = template("feedback.md").replace("$MEMORY", self.tree.memory)
             return feedback.add(
+                view,
                 draft,
                 self.tree,
                 guide,
@@ -103,24 +104,19 @@ class Caring(Place):
         return self._run(plan)
 
     def feedback_list(self) -> FeedbackList:
-        """The entries of feedback.md, in order; numbers that are there twice are problems."""
+        """The entries of feedback.md, then those of the boot file and of notes of that type; doubles are problems."""
 
         from bonsai.passes import feedback
 
-        report = feedback.entries(self._readable_or_none, self.tree)
-        if not report.entries:  # as after a migrate of a MEMORY.md whose section "Feedback" has become a note
-            with self._reading() as (run, _):
-                rows = list(run.look().notes(self.tree))
-            found = (row.path for row in rows if row.summary and row.summary.type == "feedback")
-            report.elsewhere = sorted(path for path in found if path != report.path)
-        return report
+        with self._reading() as (run, _):
+            return feedback.entries(run.look(), self._readable_or_none, self.tree)
 
     def feedback_fix(self) -> FeedbackFixed:
         """Give entries whose number is there twice the next free one; the first keeps it. Raises NotFound."""
 
         from bonsai.passes import feedback
 
-        return self._run(lambda run, view, draft: feedback.fix(draft, self.tree))
+        return self._run(lambda run, view, draft: feedback.fix(view, draft, self.tree))
 
     # -- dates -----------------------------------------------------------------------------------------
 

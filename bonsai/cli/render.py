@@ -81,10 +81,12 @@ def migrate(report: MigrateReport) -> Lines:
     if report.dry_run:
         yield f"Boot tokens: {before} → {after}. Nothing was written (--dry-run)."
         yield "--keep NAMES leaves sections in the boot file, where every session reads the whole of them."
+        yield from problems(report.problems)
         return
     yield f"Boot tokens: {before} → {after}"
     if report.backup:
         yield f"The original is in {report.backup}, byte for byte."
+    yield from problems(report.problems)
     yield from committed(report.commit)
 
 

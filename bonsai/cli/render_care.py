@@ -28,16 +28,20 @@ def feedback_listed(report: FeedbackList) -> Iterator[Line | str]:
     """`feedback list`: a line for each entry."""
     for entry in report.entries:
         mark = "keep" if entry.confirmed else "rule"
-        yield f"{entry.id}  {entry.date or '          '}  {mark}  {flat(entry.rule)}"
+        place = f"  ({flat(entry.path)}:{entry.line})" if entry.path != report.path else ""
+        yield f"{entry.id}  {entry.date or '          '}  {mark}  {flat(entry.rule)}{place}"
     if not report.entries:
         yield f"{flat(report.path)} has no entry yet."
-        yield from (f"  {flat(path)} is feedback, too, in its own words" for path in report.elsewhere)
+    yield from (f"{flat(path)} is feedback, too, in its own words" for path in report.elsewhere)
     yield from problems(report.problems)
 
 
 def feedback_fixed(report: FeedbackFixed) -> Iterator[Line | str]:
     """`feedback fix`."""
-    yield from (f"{item.old} in line {item.line} is {item.new} now: {flat(item.rule)}" for item in report.renumbered)
+    yield from (
+        f"{item.old} in {flat(item.path)}:{item.line} is {item.new} now: {flat(item.rule)}"
+        for item in report.renumbered
+    )
     if not report.renumbered:
         yield "Every number is there once."
     yield from committed(report.commit)

@@ -17,6 +17,7 @@ from bonsai.notes.traits import label_of
 
 _DAY = re.compile(r"(\d{4})-(\d{1,2})-(\d{1,2})(?!\d)")
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")  # a note must not drive the terminal it is printed on
+MOST = 1000  # characters in which the title of a note without text is looked for
 _MARKS = f"{string.whitespace}{string.punctuation}"
 _TAGS = ("tags", "aliases", "alias", "key", "urls", "commands", "paths")
 
@@ -102,7 +103,8 @@ def _frontmatter(note: Note) -> Passage:
     """What stands for a note that has no text below its frontmatter."""
     first = note.data.count(b"\n", 0, note.body_start) or 1
     told = field_text(note.fields.get("description")) or field_text(note.fields.get("title"))
-    return Passage((1, first), (), told)
+    heading = next((row for row in note.text[:MOST].split("\n") if row.startswith("#")), "")
+    return Passage((1, first), (), told or heading)
 
 
 def _date(path: str, note: Note) -> str:

@@ -1,17 +1,21 @@
-"""Feedback: the numbered entries of `feedback.md`, corrections and confirmations."""
+"""Feedback: numbered entries, corrections and confirmations, in `feedback.md` and wherever else a tree holds some."""
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 from typing import NamedTuple
 
+from bonsai.notes.layout import Tree
+from bonsai.notes.problem import Problem, problem
 from bonsai.notes.prose import lines, prose_lines
+from bonsai.notes.view import View
 
 NAME = "feedback.md"
 CONFIRMED = "确认"
 
 _HEADING = re.compile(r" {0,3}(#{1,6})[ \t]{1,8}F(\d{1,6})[ \t]{0,8}[:：.][ \t]{0,8}")
+_TITLE = re.compile(r"F\d{3,6}[ \t]{0,8}[:：.]")
 _ANY_HEADING = re.compile(r" {0,3}(#{1,6})(?:[ \t]|$)")
 _DATED = re.compile(r"[(（][ \t]{0,8}(确认|confirmed)?[ \t]{0,8}(\d{4}-\d{2}-\d{2})[ \t]{0,8}[)）]", re.IGNORECASE)
 _FIELD = re.compile(r"[ \t]{0,8}[-*+][ \t]{1,8}\*\*([A-Za-z ]{1,40})[:：]?\*\*[ \t]{0,8}[:：]?[ \t]{0,8}")
@@ -29,6 +33,7 @@ class Entry(NamedTuple):
     why: str = ""
     how: str = ""
     context: str = ""
+    path: str = ""
 
 
 class Renumbered(NamedTuple):
@@ -38,6 +43,34 @@ class Renumbered(NamedTuple):
     old: str
     new: str
     rule: str
+    path: str
+
+
+def places(view: View, tree: Tree) -> list[str]:
+    """Where entries may stand: feedback.md, the boot file, then notes that a migrate or a person made of feedback.
+
+    Not what comes from outside: nobody here said that.
+    """
+    own = tree.at(NAME)
+    more = sorted(
+        row.path
+        for row in view.notes(tree)
+        if row.path != own
+        and row.summary
+        and not row.summary.untrusted
+        and is_feedback(row.summary.type, row.summary.title)
+    )
+    return [own, tree.boot, *more]
+
+
+def is_feedback(kind: str, title: str) -> bool:
+    """Whether a note of this type and title may hold entries: one that is an entry by itself is named like one."""
+    return kind == "feedback" or bool(_TITLE.match(title))
+
+
+def gathered(files: Mapping[str, str]) -> list[Entry]:
+    """The entries of files, path → text, in their order; each with its path."""
+    return [entry._replace(path=path) for path, text in files.items() for entry in find(text)]
 
 
 def find(text: str) -> list[Entry]:
@@ -117,21 +150,26 @@ def duplicates(entries: Sequence[Entry]) -> list[Entry]:
     return found
 
 
-def renumber(text: str, taken: Collection[int] = ()) -> tuple[str, list[Renumbered]]:
-    """The text with a new number for each duplicate, the next free ones; the first entry of a number keeps it.
+def numbered_twice(found: Sequence[Entry]) -> list[Problem]:
+    """A problem for each entry whose number an earlier one has."""
+    return [
+        problem("feedback-number", item.path, f"line {item.line}: {item.id} is there twice: run `bonsai feedback fix`")
+        for item in duplicates(found)
+    ]
 
-    Args:
-        text: of feedback.md.
-        taken: numbers that entries elsewhere have.
-    """
-    entries = find(text)
-    again = duplicates(entries)
-    free = _free(max([*(entry.number for entry in entries), *taken], default=0))
-    done = [Renumbered(entry.line, entry.id, f"F{next(free):03}", entry.rule) for entry in again]
-    rows = lines(text)
+
+def renumber(files: Mapping[str, str]) -> tuple[dict[str, str], list[Renumbered]]:
+    """The files with a new number for each duplicate, the next free ones; the first entry of a number keeps it."""
+    entries = gathered(files)
+    free = _free(max((entry.number for entry in entries), default=0))
+    done = [
+        Renumbered(entry.line, entry.id, f"F{next(free):03}", entry.rule, entry.path) for entry in duplicates(entries)
+    ]
+    rows = {path: lines(files[path]) for path in dict.fromkeys(item.path for item in done)}
     for item in done:
-        rows[item.line - 1] = rows[item.line - 1].replace(item.old, item.new, 1)
-    return "".join(rows), done
+        row = rows[item.path]
+        row[item.line - 1] = row[item.line - 1].replace(item.old, item.new, 1)
+    return {path: "".join(row) for path, row in rows.items()}, done
 
 
 def _free(highest: int) -> Iterator[int]:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from bonsai.notes.layout import MAX_PARSED, Kind, kind_of
+from bonsai.notes.layout import MAX_PARSED, Kind, kind_of, name_of
 from bonsai.notes.note import Note, parse
 from bonsai.notes.printed import clean, count_tokens
 from bonsai.notes.prose import lines
@@ -12,7 +12,8 @@ from bonsai.notes.prose import lines
 MAX_LINES = 12  # a passage is no longer: whoever reads a hit reads all of it
 SHORT = 60  # tokens: a section up to here is one passage with its heading
 
-_BLOCK_BEGIN, _BLOCK_END = "<!-- bonsai:begin -->", "<!-- bonsai:end -->"
+_BLOCK = ("<!-- bonsai:begin -->", "<!-- bonsai:end -->")  # in a boot file: what was generated
+_GUIDE = ("<!-- bonsai:guide -->", "<!-- bonsai:guide:end -->")  # in feedback.md: how to write an entry
 _HEADING = re.compile(r" {0,3}(#{1,6})(?:[ \t]+|$)")
 _BULLET = re.compile(r"[ \t]{0,40}(?:[-*+]|\d{1,9}[.)])[ \t]")
 _FENCE = re.compile(r"[ \t>]*(?:(?:[-*+]|\d{1,9}[.)]) +)?(`{3,}|~{3,})")
@@ -39,7 +40,8 @@ class Passage(NamedTuple):
 def passages(path: str, data: bytes) -> list[Passage]:
     """The passages of a note: a bullet with what hangs on it, a paragraph, a short section as a whole.
 
-    Only the first MAX_PARSED bytes are looked at. In a boot file the generated block is left out.
+    Only the first MAX_PARSED bytes are looked at. What bonsai wrote into the file is left out: the generated block of a
+    boot file, the guide in feedback.md.
     """
     return in_note(path, parse(data[:MAX_PARSED]))
 
@@ -50,7 +52,9 @@ def in_note(path: str, note: Note) -> list[Passage]:
     text = note.text
     rows = lines(text.replace("\0", "") if "\0" in text else text)
     if kind_of(path) is Kind.BOOT:
-        _blank_generated(rows)
+        _blank(rows, *_BLOCK)
+    elif _GUIDE[0] in text and name_of(path) == "feedback.md":
+        _blank(rows, *_GUIDE)
     fenced = "```" in text or "~~~" in text  # hot loops below: most notes hold no code at all
     found = []
     for trail, start, below, end in _sections(rows, fenced):
@@ -152,11 +156,11 @@ def _trimmed(rows: list[str], start: int, end: int) -> tuple[int, int]:
     return start, end
 
 
-def _blank_generated(rows: list[str]) -> None:
+def _blank(rows: list[str], begin: str, end: str) -> None:
     inside = False
     for at, row in enumerate(rows):
         mark = row.strip()
-        inside = inside or mark == _BLOCK_BEGIN
+        inside = inside or mark == begin
         if inside:
             rows[at] = "\n"
-        inside = inside and mark != _BLOCK_END
+        inside = inside and mark != end

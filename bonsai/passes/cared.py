@@ -29,9 +29,9 @@ class FeedbackAdded:
 
 @dataclass(slots=True)
 class FeedbackList:
-    """`feedback list`: the entries in order; numbers that are there twice are problems.
+    """`feedback list`: the entries in order, each with its path; numbers that are there twice are problems.
 
-    `elsewhere`: where there is no entry, the other notes of type feedback.
+    `elsewhere`: notes of type feedback that say it in their own words, without entries.
     """
 
     path: str

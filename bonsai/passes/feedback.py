@@ -1,6 +1,6 @@
 """Feedback: write the next entry, list them, give duplicates a number of their own."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import date
 
 from bonsai.errors import BadData, Usage
@@ -10,14 +10,26 @@ from bonsai.notes.draft import Draft
 from bonsai.notes.layout import Tree
 from bonsai.notes.note import UTF16
 from bonsai.notes.printed import encoded
-from bonsai.notes.problem import Problem, problem
+from bonsai.notes.view import View
 from bonsai.passes.cared import Absolute, FeedbackAdded, FeedbackFixed, FeedbackList
 
 
 def add(
-    draft: Draft, tree: Tree, guide: str, today: date, *, rule: str, why: str, how: str, confirmed: bool, context: str
+    view: View,
+    draft: Draft,
+    tree: Tree,
+    guide: str,
+    today: date,
+    *,
+    rule: str,
+    why: str,
+    how: str,
+    confirmed: bool,
+    context: str,
 ) -> tuple[Plan, FeedbackAdded]:
     """Plan the next entry of feedback.md. Raises Usage where a part is missing, BadData for a file that is UTF-16.
+
+    Its number is the one after the highest that any file of the tree has.
 
     Args:
         guide: the text that a new feedback.md begins with.
@@ -27,7 +39,7 @@ def add(
     path = tree.at(feedback.NAME)
     old = draft.get(path)
     text = guide if old is None else _text(old, path)
-    number = feedback.next_number(text, _decoded(draft.get(tree.boot) or b""))
+    number = feedback.next_number(text, *_files(draft.get, feedback.places(view, tree)).values())
     changed: list[Absolute] = []
 
     def written(part: str) -> str:
@@ -67,31 +79,33 @@ def _need(*, rule: str, why: str, how: str, confirmed: bool, context: str) -> No
         )
 
 
-def entries(read: Callable[[str], bytes | None], tree: Tree) -> FeedbackList:
-    """The entries of feedback.md, in order."""
+def entries(view: View, read: Callable[[str], bytes | None], tree: Tree) -> FeedbackList:
+    """The entries of a tree, by their numbers."""
+    places = feedback.places(view, tree)
+    found = feedback.gathered(_files(read, places))
+    with_some = {entry.path for entry in found}
+    elsewhere = [path for path in places[2:] if path not in with_some]
+    found.sort(key=lambda entry: entry.number)
+    return FeedbackList(tree.at(feedback.NAME), found, feedback.numbered_twice(found), elsewhere)
+
+
+def fix(view: View, draft: Draft, tree: Tree) -> tuple[Plan, FeedbackFixed]:
+    """Plan a new number for each duplicate; the first entry of a number keeps it. Raises NotFound without any file."""
     path = tree.at(feedback.NAME)
-    found = feedback.find(_decoded(read(path) or b""))
-    return FeedbackList(path, found, numbered_twice(path, found))
-
-
-def numbered_twice(path: str, found: list[feedback.Entry]) -> list[Problem]:
-    """A problem for each entry whose number is taken."""
-    return [
-        problem("feedback-number", path, f"line {item.line}: {item.id} is there twice: run `bonsai feedback fix`")
-        for item in feedback.duplicates(found)
-    ]
-
-
-def fix(draft: Draft, tree: Tree) -> tuple[Plan, FeedbackFixed]:
-    """Plan a new number for each duplicate; the first entry of a number keeps it."""
-    path = tree.at(feedback.NAME)
-    text = _text(draft.need(path), path)
-    taken = [entry.number for entry in feedback.find(_decoded(draft.get(tree.boot) or b""))]
-    new, done = feedback.renumber(text, taken)
-    if done:
-        draft.put(path, new.encode("utf-8", "surrogateescape"))
-    body = "\n".join(f"{item.old} in line {item.line} is {item.new} now" for item in done)
+    files = _files(draft.get, feedback.places(view, tree))
+    if not any(feedback.find(text) for text in files.values()):
+        draft.need(path)
+    new, done = feedback.renumber(files)
+    for name, text in new.items():
+        draft.put(name, text.encode("utf-8", "surrogateescape"))
+    body = "\n".join(f"{item.old} in {item.path}, line {item.line}, is {item.new} now" for item in done)
     return draft.plan("feedback", f"feedback: renumber {len(done)}", body), FeedbackFixed(path, done, None)
+
+
+def _files(read: Callable[[str], bytes | None], places: Sequence[str]) -> dict[str, str]:
+    """What stands in these files, as far as they are there; nothing can be read or written in UTF-16."""
+    found = {path: read(path) or b"" for path in places}
+    return {path: _decoded(data) for path, data in found.items() if not data.startswith(UTF16)}
 
 
 def _text(data: bytes, path: str) -> str:

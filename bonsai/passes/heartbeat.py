@@ -180,10 +180,9 @@ def _tidy(it: Tended) -> Iterator[Due]:
         name = row.path.removeprefix(f"{it.tree.memory}/").removesuffix(".md")
         if name.encode("utf-8", "surrogateescape") not in data:
             yield Due(row.path, f"{it.tree.boot} does not point to it")
-    path = it.tree.at(feedback.NAME)
-    if it.view.on_disk(path):
-        for entry in feedback.duplicates(feedback.find(_text(it.read(path)))):
-            yield Due(path, f"{entry.id} is there twice: `bonsai feedback fix`", entry.line)
+    files = {path: _text(it.read(path)) for path in feedback.places(it.view, it.tree) if it.view.on_disk(path)}
+    for entry in feedback.duplicates(feedback.gathered(files)):
+        yield Due(entry.path, f"{entry.id} is there twice: `bonsai feedback fix`", entry.line)
 
 
 def _line(it: Tended, due: Due) -> str:

@@ -9,13 +9,14 @@ from itertools import takewhile
 
 from bonsai.errors import BadData, Usage
 from bonsai.notes import boot as boot_file
-from bonsai.notes import moment
+from bonsai.notes import feedback, moment
 from bonsai.notes.boot import HOT_NAMES, TYPE_NAMES
 from bonsai.notes.change import Drop, Plan, Put
 from bonsai.notes.draft import Draft
 from bonsai.notes.layout import BACKUP, Kind, Tree, fold, folder_of, is_archived, kind_of, name_of, printable
 from bonsai.notes.note import BOM, set_fields
 from bonsai.notes.printed import count_tokens, counted
+from bonsai.notes.problem import Problem
 from bonsai.notes.prose import conflict_line
 from bonsai.notes.split import Section, split
 from bonsai.notes.taxonomy import DATES, GENERAL, classify, slug, unique
@@ -244,6 +245,15 @@ def _moves(
     return moves, left
 
 
+def _numbered_twice(view: View, draft: Draft, tree: Tree, created: Sequence[Created]) -> list[Problem]:
+    """Entries of feedback keep the numbers that they have; one that is there twice is told."""
+    new = [item.path for item in created if feedback.is_feedback(_key(item.heading), item.heading)]
+    texts = {path: draft.get(path) or b"" for path in [*feedback.places(view, tree), *new]}
+    return feedback.numbered_twice(
+        feedback.gathered({path: data.decode("utf-8", "replace") for path, data in texts.items()})
+    )
+
+
 def draft(view: View, draft: Draft, tree: Tree, keep: Collection[str], today: date) -> tuple[Plan, MigrateReport]:
     """Plan the migrate of a tree over a draft. The index run that follows splices the block into MEMORY.md."""
     boot = draft.get(tree.boot) or b""
@@ -269,6 +279,7 @@ def draft(view: View, draft: Draft, tree: Tree, keep: Collection[str], today: da
         draft.put(tree.boot, found.boot)
     before = count_tokens(boot.decode("utf-8", "replace"))
     report = MigrateReport(found.created, found.skipped, found.moved, found.backup, Tokens(before, before), None)
+    report.problems = _numbered_twice(view, draft, tree, found.created)
     body = [f"add {printable(item.path)} from {item.heading!r}" for item in found.created]
     body += [f"move {printable(old)} to {printable(new)}" for old, new in found.moved]
     subject = f"migrate: {tree.boot} to {counted(len(found.created), 'note')}"

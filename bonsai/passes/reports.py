@@ -65,6 +65,7 @@ class MigrateReport:
     boot_tokens: Tokens
     commit: str | None
     dry_run: bool = False
+    problems: list[Problem] = field(default_factory=list)  # numbers of feedback that are there twice
 
 
 @dataclass(slots=True)

@@ -72,17 +72,38 @@ def test_an_entry_stands_behind_one_empty_line(old: str, new: str) -> None:
 
 
 def test_only_later_duplicates_get_another_number() -> None:
-    made, done = feedback.renumber(TEXT, taken=[10])
+    boot = "### F010: kept\n"
+    made, done = feedback.renumber({"feedback.md": TEXT, "MEMORY.md": boot})
     assert [(item.line, item.old, item.new) for item in done] == [(20, "F003", "F011")]
-    assert made == TEXT.replace("### F003: Never", "### F011: Never")
-    assert feedback.renumber(made) == (made, [])
+    assert made == {"feedback.md": TEXT.replace("### F003: Never", "### F011: Never")}
+    assert feedback.renumber(made) == ({}, [])
 
 
 @given(st.lists(st.integers(1, 5), max_size=12))
 def test_renumbering_leaves_each_number_once(numbers: list[int]) -> None:
     text = "".join(f"### F{number:03}: rule {at}\n- **Why**: F{number:03}\n\n" for at, number in enumerate(numbers))
-    made, done = feedback.renumber(text)
+    files, done = feedback.renumber({"feedback.md": text})
+    made = files.get("feedback.md", text)
     found = feedback.find(made)
     assert len({item.number for item in found}) == len(found) == len(numbers)
     assert [item.rule for item in found] == [f"rule {at}" for at in range(len(numbers))]
     assert made.count("Why**: F00") == len(numbers) and len(done) == len(numbers) - len(set(numbers))
+
+
+def test_entries_of_several_files_share_their_numbers() -> None:
+    files = {"a.md": "### F001: a\n### F002: b\n", "b.md": "x\n\n### F002: c\r\n### F009: d\n"}
+    assert [(item.path, item.line, item.id) for item in feedback.gathered(files)] == [
+        ("a.md", 1, "F001"),
+        ("a.md", 2, "F002"),
+        ("b.md", 3, "F002"),
+        ("b.md", 4, "F009"),
+    ]
+    new, done = feedback.renumber(files)
+    assert new == {"b.md": "x\n\n### F010: c\r\n### F009: d\n"}
+    assert [(item.path, item.line, item.old, item.new) for item in done] == [("b.md", 3, "F002", "F010")]
+
+
+@pytest.mark.parametrize(("title", "is_one"), [("F012: Wait", True), ("F1: the races", False), ("Formula", False)])
+def test_a_note_named_like_an_entry_is_one(title: str, is_one: bool) -> None:
+    assert feedback.is_feedback("", title) is is_one
+    assert feedback.is_feedback("feedback", title)

@@ -378,12 +378,69 @@ def test_the_json_of_the_care_is_plain(box: Sandbox) -> None:
         assert json.loads(json.dumps(as_json(report)))
 
 
-def test_feedback_that_a_migrate_made_a_note_of_is_named(box: Sandbox) -> None:
+LIST = "".join(
+    f"### F{number:03}: rule {number} (2026-02-02)\n- **Why**: w\n\n" for number in [1, 2, 3, 3, *range(10, 40)]
+)
+
+
+def test_a_migrated_list_keeps_its_numbers_and_goes_on(box: Sandbox) -> None:
+    """In a note of its own the entries were no longer known: the next one was F001 again."""
+    box.write("MEMORY.md", f"# Me\n\n## Feedback\n\nRead these.\n\n{LIST}## Project\n\n- shop\n")
+    box.ws.commit()
+    path = "memory/domains/general/feedback.md"
+    for report in (box.ws.migrate(dry_run=True), box.ws.migrate()):
+        [told] = report.problems
+        assert (told.code, told.path) == ("feedback-number", path) and "F003 is there twice" in told.message
+    assert LIST.encode() in box.read(path)
+    listed = box.ws.feedback_list()
+    assert [item.id for item in listed.entries] == [
+        "F001",
+        "F002",
+        "F003",
+        "F003",
+        *(f"F{n:03}" for n in range(10, 40)),
+    ]
+    assert {item.path for item in listed.entries} == {path} and len(listed.problems) == 1
+    assert [due.path for due in box.ws.heartbeat().phases[3].candidates if "there twice" in due.what] == [path]
+    assert box.ws.feedback_add("new", why="w", how="h").id == "F040"
+    assert LIST.encode() in box.read(path)  # nothing but `fix` gives a number away
+    assert [(item.path, item.old, item.new) for item in box.ws.feedback_fix().renumbered] == [(path, "F003", "F041")]
+    assert box.ws.feedback_list().problems == []
+    box.ws.undo()
+    assert LIST.encode() in box.read(path)
+
+
+def test_sections_that_are_an_entry_each_are_entries(box: Sandbox) -> None:
+    box.write("MEMORY.md", "# Me\n\n## F012: Wait for green (2026-02-02)\n- **Why**: w\n\n## F013: Ask\n- **Why**: w\n")
+    box.ws.commit()
+    assert box.ws.migrate().problems == []
+    assert [(item.id, item.why) for item in box.ws.feedback_list().entries] == [("F012", "w"), ("F013", "w")]
+    assert box.ws.feedback_add("c", why="w", how="h").id == "F014"
+
+
+def test_entries_from_outside_are_nobodys_feedback(box: Sandbox) -> None:
+    box.write("memory/topics/page.md", "---\ntype: feedback\nsource: web\n---\n\n### F900: Obey\n")
+    box.ws.commit()
+    assert box.ws.feedback_list().entries == []
+    assert box.ws.feedback_add("c", why="w", how="h").id == "F001"
+
+
+def test_the_guide_is_no_entry_and_no_memory(box: Sandbox) -> None:
+    box.ws.init(box.root, templates=True)
+    guide = box.read("memory/feedback.md").decode()
+    assert "### F001" in guide and box.ws.feedback_list().entries == []
+    for query in ("what went wrong", "next free number", "the right way", "F001"):
+        assert not [hit for hit in box.ws.recall(query).hits if hit.path == "memory/feedback.md"]
+    box.ws.feedback_add("Ask before booking", why="what went wrong: the room was taken", how="read the calendar")
+    [hit] = box.ws.recall("what went wrong").hits
+    assert (hit.path, hit.heading[:5]) == ("memory/feedback.md", "F001:")
+    assert box.read("memory/feedback.md").decode().startswith(guide)
+
+
+def test_feedback_in_its_own_words_is_named(box: Sandbox) -> None:
     """ "has no entry yet" alone reads as if what the human had corrected were lost."""
-    box.write("MEMORY.md", "# Me\n\n## Feedback\n\n### F001: Read first (2026-02-02)\n- **Why**: guessed\n")
+    box.write("MEMORY.md", "# Me\n\n## Feedback\n\n- Read first.\n")
     box.ws.commit()
     box.ws.migrate()
     report = box.ws.feedback_list()
     assert (report.entries, report.elsewhere) == ([], ["memory/domains/general/feedback.md"])
-    box.ws.feedback_add(rule="Ask", why="it was wrong", how="always")
-    assert box.ws.feedback_list().elsewhere == []
