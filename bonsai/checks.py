@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from bonsai.adapters import git_repair
     from bonsai.notes.change import PathTime
     from bonsai.passes import verify as verifying
-    from bonsai.passes.reports import CommitReport, DoctorReport, StatusReport
+    from bonsai.passes.reports import CommitReport, DoctorReport, StatusReport, VerifyReport
 
 
 class Checks(Place):
@@ -72,13 +72,14 @@ class Checks(Place):
             git_graph.write(GitRun(root))
         return found
 
-    def verify(self) -> verifying.VerifyReport:
+    def verify(self) -> VerifyReport:
         """Read everything anew and compare: git with itself, the disk with HEAD, the logs with the commits.
 
         Changes nothing. Raises Misconfigured without a repository.
         """
 
         from bonsai.passes import verify as verifying
+        from bonsai.passes.reports import VerifyReport
 
         fsck = self._history.check()
         try:
@@ -86,9 +87,7 @@ class Checks(Place):
         except BonsaiError:
             if not fsck:
                 raise
-            return verifying.VerifyReport(
-                False, fsck, 0, 0, verifying.damages(fsck)
-            )  # too damaged to be looked at any closer
+            return VerifyReport(False, fsck, 0, 0, verifying.damages(fsck))  # too damaged for a closer look
 
     def _evidence(self, fsck: list[str]) -> verifying.Evidence:
         from bonsai.passes import pending

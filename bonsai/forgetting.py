@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from bonsai.adapters.git_survey import Survey, Surveyor, Version
     from bonsai.erasing import Traces
     from bonsai.notes.forget import Forget
-    from bonsai.passes.allow import AllowReport
     from bonsai.passes.erased import EraseReport, Told
+    from bonsai.passes.reports import AllowReport
     from bonsai.ports.history import Blob
     from bonsai.run import Run
 
@@ -53,7 +53,7 @@ class Forgetting(Place):
         """
 
         from bonsai.passes import allow
-        from bonsai.passes.allow import AllowReport
+        from bonsai.passes.reports import AllowReport
 
         if not fingerprint:
             return AllowReport(sorted(allow.allowed(self._store)))

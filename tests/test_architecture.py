@@ -107,8 +107,6 @@ ALLOWED = {
             "passes/tiered",
             "passes/erased",
             "passes/synced",
-            "passes/verify",
-            "passes/allow",
         ),
         *("passes/cared", "passes/edited", "memory_tool", "openclaw", "mcp", "notes/problem", "notes/printed"),
         *("notes/layout", "errors", "config", "talk", "conversation"),

@@ -16,8 +16,8 @@ from bonsai.notes.printed import counted
 from bonsai.notes.problem import ORDER, Problem
 
 if TYPE_CHECKING:
-    from bonsai.passes.allow import AllowReport
     from bonsai.passes.reports import (
+        AllowReport,
         ApplyReport,
         ArchiveReport,
         CommitReport,
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
         RestoreReport,
         StatusReport,
         UndoReport,
+        VerifyReport,
     )
-    from bonsai.passes.verify import VerifyReport
 
 RULE = "─" * 30
 STYLE = {"HEALTHY": "bold green", "WARNING": "bold yellow", "CRITICAL": "bold red"}

@@ -3,20 +3,13 @@
 import json
 import re
 from contextlib import suppress
-from dataclasses import dataclass
 
 from bonsai.errors import BadData, BonsaiError, NotFound
+from bonsai.passes.reports import AllowReport
 from bonsai.ports.disk import NoteStore
 
 PLACE = ".bonsai/allowed.json"
 _FINGERPRINT = re.compile(r"[0-9a-f]{12}")
-
-
-@dataclass(slots=True)
-class AllowReport:
-    """`allow`: the fingerprints of everything that is allowed now."""
-
-    allowed: list[str]
 
 
 def allowed(store: NoteStore) -> frozenset[str]:

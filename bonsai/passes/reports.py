@@ -277,6 +277,24 @@ class DoctorReport:
 
 
 @dataclass(slots=True)
+class VerifyReport:
+    """`verify`; `ok`: nothing weighs more than an info. `commits` and `notes` were looked at."""
+
+    ok: bool
+    fsck: list[str]
+    commits: int
+    notes: int
+    problems: list[Problem]
+
+
+@dataclass(slots=True)
+class AllowReport:
+    """`allow`: the fingerprints of everything that is allowed now."""
+
+    allowed: list[str]
+
+
+@dataclass(slots=True)
 class Arrival:
     """The run that brought a line into the note where it stands, out of another one (migrate, merge, split)."""
 

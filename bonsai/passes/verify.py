@@ -13,6 +13,7 @@ from bonsai.notes import layout, lifecycle
 from bonsai.notes.change import PathTime, Row
 from bonsai.notes.problem import Problem, Severity
 from bonsai.notes.view import View
+from bonsai.passes.reports import VerifyReport
 from bonsai.ports.history import Blob, Commit
 
 #: What verify finds, and how much it weighs. Only what outweighs `info` makes a memory unsound.
@@ -32,17 +33,6 @@ CODES: dict[str, Severity] = {
 }
 _OP = re.compile(r"[a-z][a-z-]{0,30}")
 _DAY = timedelta(days=1)
-
-
-@dataclass(slots=True)
-class VerifyReport:
-    """`verify`; `ok`: nothing weighs more than an info. `commits` and `notes` were looked at."""
-
-    ok: bool
-    fsck: list[str]
-    commits: int
-    notes: int
-    problems: list[Problem]
 
 
 @dataclass(frozen=True, slots=True)
