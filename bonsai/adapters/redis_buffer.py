@@ -55,7 +55,7 @@ class RedisBuffer:
         """See Buffer."""
         with self._asked():
             found: Any = self._redis.zrange(self._name(("buffer", thread)), 0, -1)
-        return unpacked((item.decode() for item in found), thread)
+        return unpacked(map(_text, found), thread)
 
     def together(self, thread: str, keys: Sequence[Key]) -> tuple[list[Message], list[str | None]]:
         """See Buffer. One trip."""
@@ -63,8 +63,7 @@ class RedisBuffer:
             pipe.zrange(self._name(("buffer", thread)), 0, -1)
             pipe.mget([self._name(key) for key in keys])
             found, values = pipe.execute()
-        held = [None if value is None else bare(value.decode()) for value in values]
-        return unpacked((item.decode() for item in found), thread), held
+        return unpacked(map(_text, found), thread), [None if value is None else bare(_text(value)) for value in values]
 
     def put(self, key: Key, value: str, ttl: int) -> None:
         """See Buffer."""
@@ -75,13 +74,13 @@ class RedisBuffer:
         """See Buffer."""
         with self._asked():
             found: Any = self._redis.get(self._name(key))
-        return None if found is None else bare(found.decode())
+        return None if found is None else bare(_text(found))
 
     def take(self, key: Key) -> str | None:
         """See Buffer."""
         with self._asked():
             found: Any = self._redis.getdel(self._name(key))
-        return None if found is None else bare(found.decode())
+        return None if found is None else bare(_text(found))
 
     def drop(self, keys: Sequence[Key]) -> None:
         """See Buffer."""
@@ -112,7 +111,7 @@ class RedisBuffer:
         """The members of a set that hold what is forgotten, or the name itself, where all of it does."""
         kind: Any = self._redis.type(name)
         value: Any = self._redis.get(name) if kind == b"string" else b""
-        if unsaid.holds(bare(unquote(name.decode("utf-8", "replace"))), what) or _holds(value or b"", what):
+        if unsaid.holds(bare(unquote(_text(name))), what) or _holds(value or b"", what):
             return [name]
         members: Any = self._redis.zrange(name, 0, -1) if kind == b"zset" else []
         return [item for item in members if _holds(item, what)]
@@ -126,8 +125,11 @@ class RedisBuffer:
 
     @contextmanager
     def _asked(self) -> Iterator[None]:
-        """Whatever Redis says becomes Unavailable; then it has a rest, so that an outage costs half a second once."""
-        from redis.exceptions import RedisError
+        """Whatever Redis says becomes Unavailable; where it says nothing it has a rest: an outage costs half a second.
+
+        One that refuses (it is full, a key is of another program) has answered at once, and answers other questions.
+        """
+        from redis.exceptions import RedisError, ResponseError
 
         with self._lock:
             resting = time.monotonic() < self._ask_at
@@ -135,17 +137,23 @@ class RedisBuffer:
             raise self._down("does not answer")
         try:
             yield
-        except (RedisError, OSError, UnicodeDecodeError, ValueError) as error:
+        except ResponseError as error:
+            raise self._down(f"refuses it ({type(error).__name__})", "Look at its settings.") from error
+        except (RedisError, OSError, ValueError) as error:
             with self._lock:
                 self._ask_at = time.monotonic() + REST
             raise self._down(f"does not answer ({type(error).__name__})") from error
 
-    def _down(self, what: str) -> Unavailable:
-        return Unavailable(f"the cache {what}", path=self.place, hint="Start Redis, or correct REDIS_URL.")
+    def _down(self, what: str, hint: str = "Start Redis, or correct REDIS_URL.") -> Unavailable:
+        return Unavailable(f"the cache {what}", path=self.place, hint=hint)
+
+
+def _text(data: bytes) -> str:
+    return data.decode("utf-8", "replace")
 
 
 def _holds(data: bytes, what: Forget) -> bool:
-    return unsaid.holds(bare(data.decode("utf-8", "replace")), what)
+    return unsaid.holds(bare(_text(data)), what)
 
 
 def _client(url: str) -> "tuple[Redis, str]":

@@ -28,7 +28,7 @@ class SqliteStore:
         self._path, self._migrations, self._durable = path, migrations, durable
         self._lock = threading.RLock()
         self._db: sqlite3.Connection | None = None
-        self._pid = 0
+        self._pid, self._inode = 0, (0, 0)
 
     @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
@@ -90,7 +90,9 @@ class SqliteStore:
 
     def _open(self) -> sqlite3.Connection:
         if self._db is not None and self._pid == os.getpid():  # a forked child must not use its parent's connection
-            return self._db
+            if self._inode == self._found():
+                return self._db
+            self.close()  # another file stands there: an erasure emptied the cache, a person brought a backup back
         os.makedirs(os.path.dirname(self._path), 0o700, exist_ok=True)
         for path in (self._path, f"{self._path}-wal", f"{self._path}-shm"):
             if os.path.islink(path):
@@ -104,8 +106,15 @@ class SqliteStore:
         except BaseException:
             db.close()
             raise
-        self._db, self._pid = db, os.getpid()
+        self._db, self._pid, self._inode = db, os.getpid(), self._found()
         return db
+
+    def _found(self) -> tuple[int, int]:
+        try:
+            info = os.lstat(self._path)
+        except FileNotFoundError:
+            return 0, 0
+        return info.st_dev, info.st_ino
 
     def _migrate(self, db: sqlite3.Connection) -> None:
         with suppress(sqlite3.OperationalError):  # without it (some network file systems) it is only slower

@@ -3,10 +3,13 @@
 import json
 from collections.abc import Iterable
 from functools import lru_cache
+from typing import Any
 from urllib.parse import quote
 
 from bonsai.conversation.armour import armour
 from bonsai.conversation.turn import Message
+
+_TYPES = [int, str, str, str, str, str]
 
 
 def packed(message: Message) -> str:
@@ -15,12 +18,34 @@ def packed(message: Message) -> str:
 
 
 def unpacked(texts: Iterable[str], thread: str) -> list[Message]:
-    """What `packed` was given, but for the metadata; read at one go, which is a third of the cost."""
-    rows = json.loads(f"[{','.join(texts)}]")
-    return [
-        Message(number, thread, role, content, user, "", None, time, seq)
-        for seq, number, role, content, user, time in rows
-    ]
+    """What `packed` was given, but for the metadata; what it never gave is left out."""
+    lines = list(texts)
+    try:  # at one go, which is a third of the cost
+        return [_message(row, thread) for row in json.loads(f"[{','.join(lines)}]")]
+    except (ValueError, TypeError, RecursionError):  # damaged, or of another program: the other messages are good
+        return [found for line in lines for found in _readable(line, thread)]
+
+
+def loaded(text: str | None) -> Any:
+    """A value that was kept as JSON, None where it is none any more."""
+    try:
+        return None if text is None else json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _readable(line: str, thread: str) -> list[Message]:
+    try:
+        return [_message(json.loads(line), thread)]
+    except (ValueError, TypeError, RecursionError):
+        return []
+
+
+def _message(row: list[Any], thread: str) -> Message:
+    seq, number, role, content, user, time = row
+    if [type(item) for item in row] != _TYPES:
+        raise TypeError
+    return Message(number, thread, role, content, user, "", None, time, seq)
 
 
 @lru_cache(1024)  # the same few names at each turn of a thread

@@ -1,12 +1,12 @@
 """Short-term memory that never fails: what cannot be kept is lost, and that is said once an outage."""
 
-import json
 import threading
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
 from uuid import uuid4
 
+from bonsai.conversation.kept import loaded
 from bonsai.conversation.ports import Buffer, Key
 from bonsai.conversation.turn import Message, json_text, need_count, need_name, need_str, need_text, need_user
 from bonsai.errors import BadData, Unavailable
@@ -36,7 +36,7 @@ class Recent:
     def __init__(self, buffer: Buffer, told: Callable[[str], None]) -> None:
         self._buffer, self._told = buffer, told
         self._lock = threading.Lock()
-        self._down = False
+        self._down: set[str] = set()  # what fails now: a server that is full can still be read
         self._owed: dict[Key, None] = {}  # facts that were told while the cache could not hear of it
 
     # -- what was said ---------------------------------------------------------------------------------
@@ -48,14 +48,14 @@ class Recent:
 
     def _push(self, thread: str, messages: Sequence[Message]) -> None:
         """Put messages, with their place in the log, into the buffer of a thread."""
-        self._try(lambda: self._buffer.push(thread, messages, BUFFER_TTL), None)
+        self._try(lambda: self._buffer.push(thread, messages, BUFFER_TTL), None, "writing")
 
     def _short_term(self, thread: str) -> tuple[list[Message], str, Any]:
         """The last messages, the summary and what was asked (it stays), for one question to the buffer."""
         nothing: tuple[list[Message], list[str | None]] = ([], [None, None])
         keys = ("summary", thread), ("follow_up", thread)
         messages, (summary, asked) = self._try(lambda: self._buffer.together(thread, keys), nothing)
-        return messages, summary or "", _loaded(asked)
+        return messages, summary or "", loaded(asked)
 
     def set_summary(self, thread: str, text: str, ttl: int = SUMMARY_TTL) -> None:
         """Keep the rolling summary of a thread."""
@@ -81,12 +81,12 @@ class Recent:
 
     def follow_up(self, thread: str) -> Any:
         """What was asked; it stays."""
-        return _loaded(self._get(("follow_up", need_name("thread", thread))))
+        return loaded(self._get(("follow_up", need_name("thread", thread))))
 
     def take_follow_up(self, thread: str) -> Any:
         """What was asked; of all who ask for it, one gets it."""
         key = "follow_up", need_name("thread", thread)
-        return _loaded(self._try(lambda: self._buffer.take(key), None))
+        return loaded(self._try(lambda: self._buffer.take(key), None))
 
     # -- what was computed -----------------------------------------------------------------------------
 
@@ -103,7 +103,7 @@ class Recent:
         if self._owed:
             self._settle()
         stamp = self._stamp(user, keys)
-        held = _loaded(self._get(("cache", name)))
+        held = loaded(self._get(("cache", name)))
         if isinstance(held, dict) and held.get("stamp") == stamp and not self._owed:
             return Cached(True, held.get("value"), stamp)
         return Cached(False, None, stamp)
@@ -116,7 +116,7 @@ class Recent:
     def forget(self, name: str) -> None:
         """Let a computation be made again."""
         key = "cache", need_name("name", name)
-        self._try(lambda: self._buffer.drop([key]), None)
+        self._try(lambda: self._buffer.drop([key]), None, "writing")
 
     def _changed(self, user: str, keys: Sequence[str]) -> None:
         """Facts of a user have been told: what depends on them is of yesterday."""
@@ -134,7 +134,7 @@ class Recent:
         with self._lock:
             owed = list(self._owed)
         for key in owed:
-            if self._try(partial(self._stamped, key), False):
+            if self._try(partial(self._stamped, key), False, "writing"):
                 with self._lock:
                     self._owed.pop(key, None)
 
@@ -151,23 +151,22 @@ class Recent:
 
     def _put(self, key: Key, value: str, ttl: int, longest: int = LONGEST) -> None:
         seconds = min(need_count("time to live", ttl, 1), longest)
-        self._try(lambda: self._buffer.put(key, value, seconds), None)
+        self._try(lambda: self._buffer.put(key, value, seconds), None, "writing")
 
     def _get(self, key: Key) -> str | None:
         return self._try(lambda: self._buffer.get(key), None)
 
-    def _try(self, ask: Callable[[], T], otherwise: T) -> T:
+    def _try(self, ask: Callable[[], T], otherwise: T, doing: str = "reading") -> T:
         try:
             answer = ask()
         except Unavailable as error:
             with self._lock:
-                first, self._down = not self._down, True
+                first = not self._down
+                self._down.add(doing)
             if first:
                 self._told(f"{error}; until it is back, what was said last, summaries and follow-ups are not kept")
             return otherwise
-        self._down = False
+        if self._down:
+            with self._lock:
+                self._down.discard(doing)
         return answer
-
-
-def _loaded(text: str | None) -> Any:
-    return None if text is None else json.loads(text)
