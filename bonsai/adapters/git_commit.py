@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -75,14 +75,20 @@ class Config:
 def read_config(run: GitRun) -> Config:
     """Ask git for its settings, once."""
     config = Config()
+    for scope, key, value in settings(run):
+        if scope != "command":
+            config.every[key] = value
+        if scope in {"system", "global"}:
+            config.own[key] = value
+    return config
+
+
+def settings(run: GitRun) -> Iterator[tuple[str, str, str]]:
+    """(scope, key, value) of everything that git is told: system, global, local, worktree, command."""
     tokens = run.ok("config", "--list", "-z", "--show-scope").decode("utf-8", "surrogateescape").split("\0")
     for scope, item in zip(tokens[::2], tokens[1::2], strict=False):
         key, equals, value = item.partition("\n")
-        if scope != "command":
-            config.every[key] = value if equals else "true"
-        if scope in {"system", "global"}:
-            config.own[key] = value if equals else "true"
-    return config
+        yield scope, key, value if equals else "true"
 
 
 class Draft(NamedTuple):

@@ -97,9 +97,7 @@ class GitRun:
 
     def __init__(self, root: str) -> None:
         self.root = root
-        self.died = (
-            0.0  # when (Unix seconds) a git was started that has been killed, 0 for none: it may have left locks
-        )
+        self.died = 0.0  # when (Unix seconds) a git that was killed had started, 0 for none: it may have left locks
 
     def __call__(
         self,

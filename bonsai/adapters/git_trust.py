@@ -12,6 +12,7 @@ from contextlib import suppress
 from hashlib import sha256
 from typing import NamedTuple
 
+from bonsai.adapters.git_commit import settings
 from bonsai.adapters.git_repo import Layout
 from bonsai.adapters.git_run import GitRun
 from bonsai.errors import IoFailed
@@ -52,22 +53,14 @@ class Named(NamedTuple):
 
 def programs(run: GitRun) -> list[Named]:
     """The keys of the repository's own config, with the files that it includes, that can make git run a program."""
-    return [item for scope, item in _settings(run) if scope in ("local", "worktree") and _runs(item.key, item.value)]
+    own = [Named(key, value) for scope, key, value in settings(run) if scope in ("local", "worktree")]
+    return [item for item in own if _runs(item.key, item.value)]
 
 
 def helpers(run: GitRun) -> list[Named]:
     """How the person's own config, of no repository, says to log in: credential helpers and the ssh command."""
-    own = {item.key: item for scope, item in _settings(run) if scope in ("system", "global")}
+    own = {key: Named(key, value) for scope, key, value in settings(run) if scope in ("system", "global")}
     return [item for key, item in sorted(own.items()) if key == "core.sshcommand" or key.startswith("credential.")]
-
-
-def _settings(run: GitRun) -> list[tuple[str, Named]]:
-    tokens = run.ok("config", "--list", "-z", "--show-scope").decode("utf-8", "surrogateescape").split("\0")
-    found = []
-    for scope, item in zip(tokens[::2], tokens[1::2], strict=False):
-        key, equals, value = item.partition("\n")
-        found.append((scope, Named(key, value if equals else "true")))
-    return found
 
 
 def _runs(key: str, value: str) -> bool:
