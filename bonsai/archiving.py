@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from bonsai.counting import Counting
-from bonsai.errors import BonsaiError, CannotCreate, NotFound
+from bonsai.errors import BonsaiError, CannotCreate
 from bonsai.finding import Finding
 from bonsai.notes import layout
-from bonsai.servers import cold_address
+from bonsai.place import COLD
+from bonsai.reaching import PAGE, Reaching
 
 if TYPE_CHECKING:
-    from bonsai.adapters.cold_tables import ColdTables
     from bonsai.adapters.memory_search import MemorySearch
-    from bonsai.facts.archive import Archive, ColdRow
+    from bonsai.facts.archive import ColdRow
     from bonsai.facts.score import Rules
     from bonsai.notes.change import Plan
     from bonsai.notes.draft import Draft
@@ -26,26 +23,16 @@ if TYPE_CHECKING:
     from bonsai.passes.tiered import ColdHit, ConsolidateReport
     from bonsai.run import Run
 
-QUEUE = ".bonsai/unsent.json"  # notes whose rows the database does not have yet
-COLD = ".bonsai/cold.db"
-PAGE = 500  # rows that are fetched at once
 MORE, LEAST = 3, 30  # times as many cold rows are looked at as hits are wanted; at least so many
 
 
-class Archiving(Counting, Finding):
-    """A workspace with a cold tier."""
-
-    _archive: ColdTables | None = None
-    _damage_told = False
-
-    def connect(self, url: str = "", token: str = "") -> None:
-        """Use a libSQL database as the cold tier; without a URL that of the environment, else a file in .bonsai/."""
-        self._disconnect()
-        self._database = (url, token)
+class Archiving(Reaching, Finding):
+    """A workspace whose facts leave for a cold tier, and come back."""
 
     def cold_init(self) -> bool:
         """Make the tables of the cold tier where they are missing."""
         self._need_cold(True).init()
+        self._answers()
         return True
 
     def cold_query(self, query: str, *, limit: int = 10) -> list[ColdHit]:
@@ -62,6 +49,7 @@ class Archiving(Counting, Finding):
             return []
         rules, now = Rules.of(self.settings), self.now().timestamp()
         found = archive.search(self._me, list(parse_query(query).terms.values()) or query.split(), limit)
+        self._answers()
         return [ColdHit.of(row, rules, now) for row in found]
 
     def consolidate(self, mode: Mode = "quick") -> ConsolidateReport:
@@ -106,7 +94,7 @@ class Archiving(Counting, Finding):
             report.hot_size_bytes = hot.size(self._boot())
             run.save()
         self._catch_up_cold(report)
-        report.warnings += self.cold_damage()
+        report.warnings += self.cold_warnings()
         self._counted(consolidations=1, evictions=len(out))
         self._noted("last_consolidation", int(self.now().timestamp()))
         return report
@@ -132,10 +120,15 @@ class Archiving(Counting, Finding):
         return consolidate.leaving(run.view, run.draft(), self.tree, weighed, accesses, by_person, held, rules)
 
     def _prune(self, run: Run, draft: Draft, report: ConsolidateReport) -> None:
-        from bonsai.passes import branches
+        from bonsai.passes import branches, consolidate
 
         days = int(self.settings["tree", "dead_days"])
-        report.pruned = branches.prune(run.view, draft, self.tree, run.times(), self._cold_counts(), run.now, days)
+        try:
+            cold = self._sure_counts()
+        except BonsaiError as error:
+            report.warnings.append(f"{consolidate.reason(error)}; so no node of the tree was taken away")
+            return
+        report.pruned = branches.prune(run.view, draft, self.tree, run.times(), cold, run.now, days)
         report.pruned_nodes = len(report.pruned)
 
     def _expire(self, run: Run, report: ConsolidateReport, rules: Rules) -> None:
@@ -166,7 +159,7 @@ class Archiving(Counting, Finding):
 
         from bonsai.passes.reports import RestoreReport
 
-        archive = self._cold()
+        archive = self._cold(patient=False)  # a mistyped path must not wait for a server again and again
         rows = archive.get(self._me, path) if archive else []
         if not rows:
             return None
@@ -185,8 +178,7 @@ class Archiving(Counting, Finding):
 
         from bonsai.facts import archive as archives
 
-        archive = self._cold(patient=False)
-        rows = archive.get(self._me, path) if archive else []
+        rows: list[ColdRow] = self._in_passing(lambda archive: archive.get(self._me, path), [])
         return archives.note_of(rows[0], "") if rows else b""
 
     def _bring(self, draft: Draft, row: ColdRow, now_iso: str) -> str:
@@ -209,14 +201,9 @@ class Archiving(Counting, Finding):
         found = MemorySearch()
         if scope.tier in ("hot", "warm") or scope.paths is not None:
             return found
-        try:
-            archive = self._cold(patient=False)
-            words = list(parse_query(query).terms.values())
-            rows = archive.search(self._me, words, max(limit * MORE, LEAST)) if archive else []
-        except BonsaiError as error:
-            warnings.append(f"{error}; the cold tier was not searched")
-            return found
-        warnings += self.cold_damage()
+        words, most = list(parse_query(query).terms.values()), max(limit * MORE, LEAST)
+        rows: list[ColdRow] = self._in_passing(lambda archive: archive.search(self._me, words, most), [])
+        warnings += [f"the cold tier was not searched: {warning}" for warning in self.cold_warnings()]
         if not rows:
             return found
         from bonsai.facts import archive as archives
@@ -230,131 +217,54 @@ class Archiving(Counting, Finding):
                 found.put(document(path, archives.note_of(row, "")), nowhere)
         return found
 
-    def cold_damage(self) -> list[str]:
-        """What became of a damaged file of the cold tier since the workspace was opened, as warnings; told once."""
-        damage = self._archive.damage() if self._archive else ""
-        if not damage or self._damage_told:
-            return []
-        self._damage_told = True
-        return [f"{damage}; `bonsai recall --deleted` finds its facts in the history"]
+    # -- its file, mended ------------------------------------------------------------------------------
 
-    # -- the database ----------------------------------------------------------------------------------
+    def cold_fault(self) -> str:
+        """How the file of the cold tier is damaged, and what to do; "" where it is sound, or there is none.
 
-    @property
-    def is_remote(self) -> bool:
-        """Whether a database outside of this device is set."""
-        return bool(cold_address(self._database)[0])
+        Raises Busy, Refused, IoFailed.
+        """
+        from bonsai.adapters import sqlite_cold
 
-    def _cold(self, make: bool = False, patient: bool = True) -> Archive | None:
-        """The cold tier; None where there is none yet."""
+        return sqlite_cold.fault(f"{self.root}/{COLD}")
 
-        from bonsai.adapters.files import ensure_private
+    def cold_mend(self) -> list[str]:
+        """Make a damaged file of the cold tier anew, and keep it beside the new one; says what was done.
 
-        url, token = cold_address(self._database)
-        if self._archive is None and url:
-            from bonsai.adapters.known_servers import remember
-            from bonsai.adapters.libsql import libsql_archive, server_name
+        The new one holds the rows that can still be read, and of those that cannot each note that a consolidate took
+        out of the tree, as the history has it.
+        """
+        from bonsai.adapters import sqlite_cold
 
-            retries = int(self.settings["cold", "retries"]) if patient else 0
-            wait = float(self.settings["cold", "retry_seconds"])
-            made = libsql_archive(url, token, retries=retries, wait=wait)
-            remember(self.root, server_name(url))
-            if not patient:
-                return made
-            self._archive = made
-        if self._archive is None and (make or self._store.exists(COLD)):
-            from bonsai.adapters.sqlite_cold import sqlite_archive
-
-            ensure_private(self.root)
-            self._archive = sqlite_archive(f"{self.root}/{COLD}")
-        return self._archive
-
-    def _need_cold(self, make: bool) -> Archive:
-        archive = self._cold(make)
-        assert archive is not None
-        return archive
-
-    def _disconnect(self) -> None:
-        if self._archive is not None:
-            self._archive.close()
-        self._archive = None
-
-    def _cold_counts(self) -> dict[str, int]:
-        """Rows of the cold tier by category; none where it cannot be asked now."""
-        with suppress(BonsaiError):
-            archive = self._cold(patient=False)
-            return dict(archive.counts(self._me)) if archive else {}
-        return {}
-
-    def _rows(self, archive: Archive) -> Iterator[ColdRow]:
-        """Every row of this agent."""
-        after = ""
-        while page := archive.page(self._me, after, PAGE):
-            yield from page
-            after = page[-1].id
-
-    def _send(self, archive: Archive, rows: Sequence[ColdRow]) -> None:
-        size = int(self.settings["cold", "batch"]) if archive.remote else len(rows)  # of one request
-        for start in range(0, len(rows), size or 1):
-            archive.put(rows[start : start + size])
-
-    # -- what is remembered goes there at once ---------------------------------------------------------
-
-    def _store_cold(self, paths: Sequence[str]) -> bool:
-        """Send the rows of notes that have just been written; what cannot be sent now waits for the next time."""
-        if not self.is_remote:
-            return False
-        waiting = list(dict.fromkeys([*self._unsent(), *paths]))
+        self._disconnect()
+        path = f"{self.root}/{COLD}"
         try:
-            archive = self._cold(patient=False)
-            assert archive is not None
-            self._send(archive, self._rows_of(waiting))
-        except BonsaiError:
-            self._keep_unsent(waiting)
-            return False
-        self._keep_unsent([])
-        return True
+            if not self.cold_fault():
+                return []
+            departed = self._departed()
+        except BonsaiError as error:
+            return [f"left {COLD} as it is: {error}"]
+        rows, states = sqlite_cold.readable(path)
+        known = {(row.agent, row.path or row.id) for row in rows}
+        again = [row for row in departed if (row.agent, row.path) not in known]
+        kept = sqlite_cold.renew(path, [*rows, *again], states)
+        told = f"{len(rows)} of its rows could be read, {len(again)} are from the history"
+        return [f"made {COLD} anew ({told}); the damaged one is kept as .bonsai/{kept}"]
 
-    def _rows_of(self, paths: Sequence[str]) -> list[ColdRow]:
-        """The rows of notes as they stand; without those that are gone, or that hold what looks like a credential."""
-
+    def _departed(self) -> list[ColdRow]:
+        """The rows of all notes that a consolidate took out of the tree, and that do not stand there now."""
         from bonsai.facts import archive as archives
         from bonsai.facts import fact as facts
-        from bonsai.notes.secrets import find_in
 
+        last: dict[str, str] = {}  # path → the commit before it left for the last time
+        for commit in self._history.log(saying=["Bonsai-Op: consolidate"]):
+            if commit.op == "consolidate" and commit.parents:
+                for path in commit.paths:
+                    last.setdefault(path, commit.parents[0])
+        gone = [path for path in last if layout.domain_of(path) and not self._store.exists(path)]
         found = []
-        for path in paths:
-            with suppress(NotFound):
-                data = self._store.read(path)
-                if not find_in(data):
-                    fact = facts.read(path, data, int(self.now().timestamp()))
-                    found.append(archives.row_of(fact, self.agent, data))
+        for path, data in zip(gone, self._history.read_many([(last[path], path) for path in gone]), strict=True):
+            fact = facts.read(path, data or b"")
+            if data and fact.evictable:
+                found.append(archives.row_of(fact, layout.tree_of(path).agent, data))
         return found
-
-    def _unsent(self) -> list[str]:
-        return [path for path in self._json(QUEUE).get("paths", []) if isinstance(path, str)]
-
-    def _keep_unsent(self, paths: Sequence[str]) -> None:
-        with suppress(BonsaiError):
-            if paths:
-                self._store.generate(QUEUE, json.dumps({"paths": list(paths)}).encode())
-            elif self._store.exists(QUEUE):
-                self._store.discard(QUEUE)
-
-    def _catch_up_cold(self, report: ConsolidateReport) -> None:
-        from bonsai.passes import consolidate
-
-        waiting = self._unsent()
-        if waiting and self.is_remote:
-            try:
-                rows = self._rows_of(waiting)
-                self._send(self._need_cold(False), rows)
-                report.cold_synced = len(rows)
-                self._keep_unsent([])
-            except BonsaiError as error:
-                report.warnings.append(consolidate.reason(error))
-
-    def close(self) -> None:
-        """Release the files that are open."""
-        self._disconnect()
-        super().close()

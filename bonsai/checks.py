@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from bonsai.errors import BonsaiError, NotFound
 from bonsai.notes import layout
-from bonsai.place import Place
+from bonsai.place import COLD, Place
 
 if TYPE_CHECKING:
     from bonsai.adapters import git_repair
@@ -28,6 +28,12 @@ class Checks(Place):
 
         def commit(self, *paths: str, all_deletions: bool = False) -> CommitReport:
             """See Workspace."""
+
+        def cold_fault(self) -> str:
+            """See Archiving."""
+
+        def cold_mend(self) -> list[str]:
+            """See Archiving."""
 
     def doctor(self, *, fix: bool = False, unlock: bool = False, secrets: bool = False) -> DoctorReport:
         """Look whether the workspace can work at all; `fix` repairs what can be repaired without losing a note.
@@ -51,6 +57,7 @@ class Checks(Place):
                 fix=fix,
                 unlock=unlock,
                 mend=self._mend,
+                cold=self.cold_fault if self._store.exists(COLD) else None,
                 audit=secret_audit.audit if secrets else None,
                 allowed=allow.allowed(self._store),
             )
@@ -143,7 +150,7 @@ class Checks(Place):
                 found.done.append(f"committed what stands on disk: {sha[:10]}" if sha else "nothing was left to commit")
             except BonsaiError as error:
                 found.done.append(f"what stands on disk is not committed yet: {error}")
-        return found.done, found.lost
+        return [*found.done, *self.cold_mend()], found.lost
 
     def _disk_files(self) -> Iterator[git_repair.DiskFile]:
         """Every file that may be in git, as it stands."""

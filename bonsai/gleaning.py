@@ -251,10 +251,7 @@ class Gleaning(Remembering):
         return [row.path for row in view.notes(tree) if row.summary and row.summary.type == facts.TYPE]
 
     def _known_cold(self, tree: layout.Tree) -> set[str]:
-        archive = self._cold(patient=False)
-        with suppress(BonsaiError):
-            return archive.known(tree.owner) if archive else set()
-        return set()
+        return self._in_passing(lambda archive: archive.known(tree.owner), set[str]())
 
     # -- finding facts ---------------------------------------------------------------------------------
 

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from bonsai.notes.view import View
     from bonsai.run import Run
 
-STATE = ".bonsai/state.db"
+STATE, COLD = ".bonsai/state.db", ".bonsai/cold.db"
 Progress = Callable[[str, int, int], None]
 
 

@@ -95,7 +95,7 @@ class Tiers(Gleaning):
 
         from bonsai.passes import branches
 
-        cold = self._cold_counts()
+        cold = self._sure_counts()
         return self._run(lambda run, view, draft: branches.remove(view, draft, self.tree, path, cold))
 
     def tree_prune(self) -> PruneReport:
@@ -104,7 +104,7 @@ class Tiers(Gleaning):
         from bonsai.passes import branches
         from bonsai.passes.tiered import PruneReport
 
-        cold, days = self._cold_counts(), int(self.settings["tree", "dead_days"])
+        cold, days = self._sure_counts(), int(self.settings["tree", "dead_days"])
 
         def plan(run: Run, view: View, draft: Draft) -> tuple[Plan, PruneReport]:
             gone = branches.prune(view, draft, self.tree, run.times(), cold, run.now, days)

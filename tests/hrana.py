@@ -4,6 +4,7 @@ import base64
 import json
 import sqlite3
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -11,10 +12,11 @@ from typing import Any
 
 
 class Hrana:
-    """`url` and `token` let one in; `requests` counts what came; `down` makes it answer 503."""
+    """`url` and `token` let one in; `requests` counts what came; `down` makes it answer 503, `hangs` not at all."""
 
     def __init__(self) -> None:
         self.token, self.requests, self.down, self.seen = "t0ken-of-the-test", 0, False, list[str]()
+        self.hangs = threading.Event()
         self._db = sqlite3.connect(":memory:", check_same_thread=False, isolation_level=None)
         self._lock = threading.Lock()
         outer = self
@@ -25,6 +27,10 @@ class Hrana:
                 with outer._lock:
                     outer.requests += 1
                     outer.seen.append(body.decode())
+                if outer.hangs.is_set():
+                    time.sleep(1.0)  # longer than any test lets it take
+                    return
+                with outer._lock:
                     status, answer = outer._answer(self.headers.get("Authorization", ""), json.loads(body))
                 data = json.dumps(answer).encode()
                 self.send_response(status)

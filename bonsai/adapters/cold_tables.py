@@ -36,6 +36,8 @@ _ADOPT = (
     "INSERT INTO cold_notes (id, path, note) SELECT id, '', x'' FROM cold_memories"
     " WHERE id NOT IN (SELECT id FROM cold_notes)"
 )
+_NAMES = "SELECT name FROM sqlite_master WHERE name IN ('cold_memories', 'cold_notes', 'critical_state', 'cold_words')"
+_LACKING = "SELECT (SELECT count(*) FROM cold_memories) > (SELECT count(*) FROM cold_notes)"
 _ADOPT_WORDS = (
     "INSERT INTO cold_words (rowid, text, category) SELECT n.number, m.text, m.category FROM cold_memories m"
     " JOIN cold_notes n ON n.id = m.id WHERE n.number NOT IN (SELECT rowid FROM cold_words)"
@@ -53,7 +55,7 @@ _PUT_NOTE = (
 _PUT_WORDS = (
     "INSERT OR REPLACE INTO cold_words (rowid, text, category) SELECT number, ?, ? FROM cold_notes WHERE id = ?"
 )
-_COLUMNS = (
+COLUMNS = (
     "SELECT m.id, m.agent_id, m.text, m.category, m.importance, m.created_at, m.access_count,"
     " coalesce(n.path, ''), coalesce(n.note, x'') FROM cold_memories m LEFT JOIN cold_notes n ON n.id = m.id"
 )
@@ -67,15 +69,8 @@ _MOST_WORDS = 16
 class ColdTables:
     """An `Archive` over anything that carries out SQL."""
 
-    def __init__(
-        self,
-        run: Run,
-        *,
-        remote: bool,
-        close: Callable[[], None] = lambda: None,
-        damage: Callable[[], str] = lambda: "",
-    ) -> None:
-        self.remote, self.damage = remote, damage  # `damage`: what became of a damaged file, "" where nothing did
+    def __init__(self, run: Run, *, remote: bool, close: Callable[[], None] = lambda: None) -> None:
+        self.remote = remote
         self._run, self._close = run, close
         self._ready = False
         self._words = False  # whether the server has FTS5
@@ -114,29 +109,27 @@ class ColdTables:
         if self._words:
             match = " OR ".join('"' + word.replace('"', '""') + '"*' for word in asked)
             sql = (
-                f"{_COLUMNS} JOIN cold_words w ON w.rowid = n.number WHERE w.cold_words MATCH ? AND m.agent_id = ?"
+                f"{COLUMNS} JOIN cold_words w ON w.rowid = n.number WHERE w.cold_words MATCH ? AND m.agent_id = ?"
                 " ORDER BY bm25(cold_words), m.importance DESC, m.id LIMIT ?"
             )
             with suppress(Refused):  # words that no tokenizer makes anything of
-                return _rows(self._run([(sql.replace("w.cold_words", "cold_words"), (match, agent, limit))])[0])
+                return rows_of(self._run([(sql.replace("w.cold_words", "cold_words"), (match, agent, limit))])[0])
         test = " OR ".join(["m.text LIKE ? ESCAPE '!' OR m.category LIKE ? ESCAPE '!'"] * len(asked))
         likes = [like for word in asked for like in [f"%{_escaped(word)}%"] * 2]
-        sql = (
-            f"{_COLUMNS} WHERE m.agent_id = ? AND ({test}) ORDER BY m.importance DESC, m.created_at DESC, m.id LIMIT ?"
-        )
-        return _rows(self._run([(sql, (agent, *likes, limit))])[0])
+        sql = f"{COLUMNS} WHERE m.agent_id = ? AND ({test}) ORDER BY m.importance DESC, m.created_at DESC, m.id LIMIT ?"
+        return rows_of(self._run([(sql, (agent, *likes, limit))])[0])
 
     def get(self, agent: str, path: str) -> list[ColdRow]:
         """The rows whose id or path is this one, newest first."""
         self._need()
-        sql = f"{_COLUMNS} WHERE m.agent_id = ? AND (m.id = ? OR n.path = ?) ORDER BY m.created_at DESC, m.id"
-        return _rows(self._run([(sql, (agent, path, path))])[0])
+        sql = f"{COLUMNS} WHERE m.agent_id = ? AND (m.id = ? OR n.path = ?) ORDER BY m.created_at DESC, m.id"
+        return rows_of(self._run([(sql, (agent, path, path))])[0])
 
     def page(self, agent: str, after: str, limit: int) -> list[ColdRow]:
         """The next rows by id, of those behind `after`."""
         self._need()
-        sql = f"{_COLUMNS} WHERE m.agent_id = ? AND m.id > ? ORDER BY m.id LIMIT ?"
-        return _rows(self._run([(sql, (agent, after, limit))])[0])
+        sql = f"{COLUMNS} WHERE m.agent_id = ? AND m.id > ? ORDER BY m.id LIMIT ?"
+        return rows_of(self._run([(sql, (agent, after, limit))])[0])
 
     def known(self, agent: str) -> set[str]:
         """The ids that it holds."""
@@ -217,11 +210,19 @@ class ColdTables:
         self._close()
 
     def _need(self) -> None:
-        if not self._ready:
-            self.init()
+        """The tables as they have to be: one question where they are, since a server far away takes its time."""
+        if self._ready:
+            return
+        with suppress(Refused):  # no table, or one of another shape
+            names, lacking = self._run([(_NAMES, ()), (_LACKING, ())])
+            if len(names) == 4 and lacking == [(0,)]:
+                self._ready = self._words = True
+                return
+        self.init()
 
 
-def _rows(found: Rows) -> list[ColdRow]:
+def rows_of(found: Rows) -> list[ColdRow]:
+    """What COLUMNS gives, as rows; a value of another kind than ours counts as the usual one."""
     return [
         ColdRow(
             str(item),

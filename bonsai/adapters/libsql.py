@@ -19,7 +19,6 @@ from bonsai.adapters.cold_tables import ColdTables, Rows, Statement
 from bonsai.errors import BonsaiError, Refused, Unavailable, Usage
 
 SECONDS = 15.0  # without a sign of life
-LONGEST = 45.0  # for the whole of an answer
 MOST_READ = 256 * 1024 * 1024  # bytes of an answer
 _HINT = "Check --db-url and that the server is up; what was to be sent is kept and sent with the next consolidate."
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
@@ -30,6 +29,7 @@ class Libsql:
 
     Args:
         retries: tries after the first, `wait` seconds before the first of them, twice as long before each other one.
+        seconds: without a sign of life after which a try has failed; a whole answer may take three times as long.
         sleep: waits; the tests do not.
     """
 
@@ -40,8 +40,10 @@ class Libsql:
         *,
         retries: int = 4,
         wait: float = 5.0,
+        seconds: float = SECONDS,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
+        self._seconds = seconds
         self._url = _checked(url, bool(token))
         self._token, self._retries, self._wait, self._sleep = token.strip(), retries, wait, sleep
         if any(ord(char) < 33 or ord(char) > 126 for char in self._token):
@@ -73,7 +75,7 @@ class Libsql:
             with closing(self._connection()) as connection:
                 connection.request("POST", f"{self._url.path.rstrip('/')}/v2/pipeline", body, headers)
                 answer = connection.getresponse()
-                data = _body(answer)
+                data = _body(answer, 3 * self._seconds)
         except (OSError, http.client.HTTPException, ValueError) as error:
             raise self._failed(getattr(error, "strerror", None) or type(error).__name__) from error
         if answer.status in (401, 403):
@@ -95,18 +97,25 @@ class Libsql:
     def _connection(self) -> http.client.HTTPConnection:
         host, port = self._url.hostname or "", self._url.port
         if self._url.scheme == "http":
-            return http.client.HTTPConnection(host, port, timeout=SECONDS)
-        return http.client.HTTPSConnection(host, port, timeout=SECONDS, context=ssl.create_default_context())
+            return http.client.HTTPConnection(host, port, timeout=self._seconds)
+        return http.client.HTTPSConnection(host, port, timeout=self._seconds, context=ssl.create_default_context())
 
     def _failed(self, why: str) -> Unavailable:
         return Unavailable(f"the database cannot be reached: {why}", path=self._url.hostname, hint=_HINT)
 
 
 def libsql_archive(
-    url: str, token: str = "", *, retries: int = 4, wait: float = 5.0, sleep: Callable[[float], None] = time.sleep
+    url: str,
+    token: str = "",
+    *,
+    retries: int = 4,
+    wait: float = 5.0,
+    seconds: float = SECONDS,
+    sleep: Callable[[float], None] = time.sleep,
 ) -> ColdTables:
-    """The archive on a server. Raises Usage for what is no URL of one."""
-    return ColdTables(Libsql(url, token, retries=retries, wait=wait, sleep=sleep).run, remote=True)
+    """The archive on a server, see Libsql. Raises Usage for what is no URL of one."""
+    server = Libsql(url, token, retries=retries, wait=wait, seconds=seconds, sleep=sleep)
+    return ColdTables(server.run, remote=True)
 
 
 def server_name(url: str) -> str:
@@ -130,9 +139,9 @@ def _checked(url: str, secret: bool) -> SplitResult:
     return found._replace(scheme="https") if found.scheme == "libsql" else found
 
 
-def _body(answer: http.client.HTTPResponse) -> bytes:
+def _body(answer: http.client.HTTPResponse, seconds: float = 3 * SECONDS) -> bytes:
     """The body, while there is time: a server that sends a byte now and then does not hold up a recall for ever."""
-    parts, left, end = list[bytes](), MOST_READ, time.monotonic() + LONGEST
+    parts, left, end = list[bytes](), MOST_READ, time.monotonic() + seconds
     while left > 0 and (part := answer.read1(min(left, 1 << 20))):
         parts.append(part)
         left -= len(part)

@@ -21,11 +21,14 @@ class SqliteStore:
     Args:
         migrations: the statements of each version of its tables; only ever appended to.
         durable: whether what was committed must outlive a power cut.
+        mend: what to do where the file is damaged; "" sets it aside and goes on with a new one.
     """
 
-    def __init__(self, path: str, name: str, migrations: Sequence[Sequence[str]], *, durable: bool) -> None:
-        self.name, self.damage = name, ""  # `damage`: why the file was set aside, "" where it was not
-        self._path, self._migrations, self._durable = path, migrations, durable
+    def __init__(
+        self, path: str, name: str, migrations: Sequence[Sequence[str]], *, durable: bool, mend: str = ""
+    ) -> None:
+        self.name, self.damage = name, ""  # `damage`: how the file is damaged, "" where it is not
+        self._path, self._migrations, self._durable, self._mend = path, migrations, durable, mend
         self._lock = threading.RLock()
         self._db: sqlite3.Connection | None = None
         self._pid, self._inode = 0, (0, 0)
@@ -69,7 +72,7 @@ class SqliteStore:
                 try:
                     db = self._open()
                 except sqlite3.DatabaseError as error:
-                    if _code(error) not in _DAMAGED:
+                    if _code(error) not in _DAMAGED or self._mend:
                         raise
                     self._set_aside(str(error))
                     db = self._open()
@@ -86,6 +89,9 @@ class SqliteStore:
             return Busy("other processes are writing to it", path=self.name, hint="Nothing was stored: try again.")
         if _code(error) in _DAMAGED:
             self.close()
+            if self._mend:
+                self.damage = str(error)
+                return IoFailed(f"is damaged ({error})", path=self.name, hint=self._mend)
         return IoFailed(str(error), path=self.name, hint="Nothing of this was stored. Correct that, then try again.")
 
     def _open(self) -> sqlite3.Connection:

@@ -62,7 +62,7 @@ def connected(door: Door) -> Iterator["Workspace"]:
         workspace.connect(meta.get(URL, ""), meta.get(TOKEN, ""))
         screen.say([f"bonsai: {warning}" for warning in workspace.config_warnings])
         yield workspace
-        screen.say([f"bonsai: {warning}" for warning in workspace.cold_damage()])
+        screen.say([f"bonsai: {warning}" for warning in workspace.cold_warnings()])
 
 
 def answer(door: Door, report: Any, lines: screen.Lines, original: Any, code: int = 0) -> int:

@@ -54,6 +54,7 @@ def doctor(
     fix: bool,
     unlock: bool,
     mend: Mend | None = None,
+    cold: Callable[[], str] | None = None,
     audit: Audit | None = None,
     allowed: frozenset[str] = frozenset(),
 ) -> DoctorReport:
@@ -62,6 +63,7 @@ def doctor(
     Args:
         problems: what status finds, asked for last.
         mend: repairs the repository; gives what it did and what is lost, in words.
+        cold: what is wrong with the file of the cold tier, "" for nothing.
         unlock: also remove locks of others that are older than 15 minutes while no git runs here.
         audit: a deeper search for credentials in files (path, bytes); what it finds and `allowed` lacks is told.
     """
@@ -81,6 +83,8 @@ def doctor(
     work.check("locks", lambda: _locks(work), "no lock is left behind")
     work.check("last run", lambda: _last_run(work), "no run was cut short")
     work.check("cache", lambda: cache.rebuilt, "sound")
+    if cold:
+        work.check("cold tier", cold, "its file is sound")
     found: list[Problem] = []
 
     def notes() -> str:

@@ -375,18 +375,3 @@ def test_what_is_held_back_reaches_no_cold_tier(box: Sandbox, at: At) -> None:
         box.ws.sync_critical()
     assert not box.has(".bonsai/cold.db") or secret not in box.read(".bonsai/cold.db")
     assert box.ws._rows_of([path]) == []
-
-
-@pytest.mark.parametrize("first", ["recall", "consolidate", "query"])
-def test_a_damaged_cold_tier_is_set_aside_and_that_is_said(garden: Sandbox, first: str) -> None:
-    garden.ws.cold_init()
-    garden.close()
-    garden.write(".bonsai/cold.db", b"no database at all")
-    ws = garden.ws
-    if first == "query":
-        assert ws.cold_query("llamas") == []
-        said = ws.cold_damage()
-    else:
-        said = ws.recall("dinner").warnings if first == "recall" else ws.consolidate("full").warnings
-    assert len(said) == 1 and "cold.db.broken-" in said[0] and "--deleted" in said[0]
-    assert ws.cold_damage() == [] and ws.recall("dinner").warnings == []
