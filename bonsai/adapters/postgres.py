@@ -23,7 +23,13 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 LEAST, MOST = 1, 20  # connections
 WAIT = 5.0  # seconds for a connection
+PATIENCE = 5.0  # seconds for another writer's transaction
+STANDSTILL = (
+    60.0  # seconds that a transaction of ours may wait for us: a machine that sleeps must not hold up all others
+)
 TRIES = 3  # of a transaction that was lost with its connection, or to another one
+#: A server that vanished from the network is given up within half a minute, and not after the two hours of the system.
+_LIVING = {"keepalives_idle": 10, "keepalives_interval": 5, "keepalives_count": 4, "tcp_user_timeout": 30_000}
 _MIGRATION_LOCK = 0x626F6E736169  # the number of our advisory lock: "bonsai"
 
 #: The tables of the document that this goes back to come first, so that a database made by its code is taken over as
@@ -137,6 +143,7 @@ class Postgres:
 
     def _repeated(self, work: Callable[["Overlapping"], T], migrate: bool = True) -> T:
         from psycopg import Error, InterfaceError, OperationalError
+        from psycopg.errors import IdleInTransactionSessionTimeout
         from psycopg_pool import PoolClosed, PoolTimeout
 
         for left in reversed(range(TRIES)):
@@ -147,7 +154,7 @@ class Postgres:
                     return work(db)
             except (PoolTimeout, PoolClosed) as error:  # it has waited already
                 raise self._down("no connection") from error
-            except (OperationalError, InterfaceError) as error:
+            except (OperationalError, InterfaceError, IdleInTransactionSessionTimeout) as error:
                 if not left:
                     raise self._down(type(error).__name__) from error
                 time.sleep(0.1)
@@ -200,6 +207,7 @@ class Postgres:
                     # fails at once, is thrown away, and the work is done again on another one.
                     kwargs={"autocommit": True},
                     connection_class=Overlapping,
+                    configure=_limit,
                 )
                 self._pid, self._ready = os.getpid(), False
             return self._pool
@@ -232,6 +240,12 @@ class Postgres:
         return Unavailable(f"the database refused: {first}", path=self.place, hint="Correct that, then try again.")
 
 
+def _limit(db: "Connection[Any]") -> None:
+    """Let the server end what waits for ever. Said once it is there: a pooler on the way refuses options of a start."""
+    limits = {"lock_timeout": PATIENCE, "idle_in_transaction_session_timeout": STANDSTILL}
+    db.execute("; ".join(f"SET {name} = {int(seconds * 1000)}" for name, seconds in limits.items()))
+
+
 def _address(url: str) -> tuple[str, str, str]:
     """A connection string, the place without its password, and options (a schema). Raises Misconfigured."""
     try:
@@ -248,5 +262,7 @@ def _address(url: str) -> tuple[str, str, str]:
         raise Misconfigured("DATABASE_URL is no address of a PostgreSQL database", hint=hint) from None
     parts.setdefault("connect_timeout", str(int(WAIT)))
     parts.setdefault("application_name", "bonsai")
+    for name, value in _LIVING.items():
+        parts.setdefault(name, value)
     place = f"{parts.get('host') or 'localhost'}:{parts.get('port') or 5432}/{parts.get('dbname') or ''}"
     return make_conninfo(**{key: str(value) for key, value in parts.items()}), place, str(parts.get("options") or "")

@@ -1,4 +1,4 @@
-"""While PostgreSQL works on a question, something else is done: once, whatever happens to the connection."""
+"""While PostgreSQL works on a question, something else is done: once. Nobody waits for ever for who stands still."""
 
 import time
 from collections.abc import Iterator
@@ -6,7 +6,11 @@ from collections.abc import Iterator
 import psycopg
 import pytest
 
+from bonsai.adapters import postgres
 from bonsai.adapters.postgres import Postgres
+from bonsai.adapters.postgres_log import PostgresLog
+from bonsai.conversation.turn import message
+from bonsai.errors import Unavailable
 
 WORKING = "SELECT count(*) FROM pg_stat_activity WHERE state = 'active' AND query LIKE %s AND pid <> pg_backend_pid()"
 
@@ -56,3 +60,39 @@ def test_a_question_that_is_wrong_is_told_after_it(database: Postgres) -> None:
     with pytest.raises(Exception, match="no_such_table"):
         database.ask("SELECT * FROM no_such_table", (), lambda: done.append(1))
     assert done == [1]
+
+
+def test_a_writer_that_stands_still_holds_up_nobody_for_ever(
+    database_url: str, postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(postgres, "PATIENCE", 0.2)
+    monkeypatch.setattr(postgres, "STANDSTILL", 300.0)
+    log = PostgresLog(Postgres(database_url))
+    made = message("t", "user", "hello", turn="1")
+    assert log.append([made]).added == 1
+    with psycopg.connect(database_url) as other:  # as a machine does that falls asleep between two statements
+        other.execute("SELECT pg_advisory_xact_lock(hashtextextended('t', 7))")
+        with pytest.raises(Unavailable, match="LockNotAvailable"):
+            log.append([message("t", "user", "still there?", turn="2")])
+        assert log.append([message("other", "user", "hello", turn="1")]).added == 1
+    assert log.append([message("t", "user", "still there?", turn="2")]).added == 1
+    log.close()
+
+
+def test_a_transaction_that_stands_still_is_ended_by_the_server(
+    database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(postgres, "STANDSTILL", 0.2)
+    stands = Postgres(database_url)
+    slept: list[float] = []
+
+    def work(db: psycopg.Connection[object]) -> list[tuple[int]]:
+        db.execute("SELECT pg_advisory_xact_lock(hashtextextended('t', 7))")
+        if not slept:
+            slept.append(1.0)
+            time.sleep(1.0)
+        return db.execute("SELECT 7").fetchall()
+
+    assert stands.run(work) == [(7,)]  # done again, on another connection
+    assert slept == [1.0]
+    stands.close()
