@@ -1,39 +1,88 @@
-"""The verbs that look whether all is as it should be: doctor and verify. Only `doctor --fix` changes anything."""
+"""The verbs that look whether all is as it should be: status, doctor, verify. Only `doctor --fix` changes anything."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import nullcontext, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from bonsai.committing import Committing
 from bonsai.errors import BonsaiError, NotFound
 from bonsai.notes import layout
-from bonsai.place import COLD, Place
+from bonsai.place import COLD
+from bonsai.watched import Watched
 
 if TYPE_CHECKING:
     from bonsai.adapters import git_repair
     from bonsai.notes.change import PathTime
     from bonsai.passes import verify as verifying
-    from bonsai.passes.reports import CommitReport, DoctorReport, StatusReport, VerifyReport
+    from bonsai.passes.reports import DoctorReport, StatusReport, VerifyReport
 
 
-class Checks(Place):
+class Checks(Committing, Watched):
     """A workspace that can be checked."""
 
-    if TYPE_CHECKING:  # verbs of Workspace
-
-        def status(self) -> StatusReport:
-            """See Workspace."""
-
-        def commit(self, *paths: str, all_deletions: bool = False) -> CommitReport:
-            """See Workspace."""
+    if TYPE_CHECKING:  # of Archiving, which stands beside this
 
         def cold_fault(self) -> str:
             """See Archiving."""
 
         def cold_mend(self) -> list[str]:
             """See Archiving."""
+
+    def status(self) -> StatusReport:
+        """The health of the memory, found out live."""
+
+        from bonsai.notes.shape import count
+        from bonsai.passes import pending, status
+        from bonsai.passes.reports import Daemon
+
+        with self._reading() as (run, _):
+            state, view = self._history.state(), run.look()
+            stale = run.reindex(check=True)
+            usable = run.usable
+            found = pending.sort_out(view, self._history, generated=True) if usable else pending.Pending(view.pending())
+            blank = [row for row in status.blank_candidates(view) if usable and self._had_text(row.head)]
+            problems = [*run.view.all_problems(), *found.problems]
+            problems += status.of_stores(self._cache.rebuilt, self._history.unsigned)
+            times = run.times()
+            daemon, wait = self.daemon(), status.waiting(found.rows, time.time())
+            problems += status.of_daemon(daemon, wait)
+            facts = status.Facts(
+                view=view,
+                tree=self.tree,
+                state=state,
+                times=times,
+                problems=problems,
+                stale=stale,
+                vanished=pending.vanished(view, float(self.settings["commit", "max_deleted"])),
+                pending=[*found.rows, *(view.rows[path] for path in found.held)],
+                emptied=[row.path for row in blank],
+                staging=self._store.exists(self.tree.at(layout.STAGING)),
+                boot=self._boot(),
+                last_reindex=run.last_reindex or str(self._json(self.tree.at("_meta.json")).get("last_reindex") or ""),
+                head_time=self._head_time(times),
+                numbers=count(view, self.tree),
+                daemon=Daemon(daemon.running, daemon.pid),
+            )
+            return status.status(facts, self.settings, run.now)
+
+    def lag(self) -> int:
+        """Seconds that the oldest edit which may be committed has waited for it, 0 without one."""
+
+        from bonsai.passes import pending, status
+
+        with self._reading() as (run, _):
+            view = run.look()
+            rows = pending.sort_out(view, self._history, generated=True).rows if run.usable else view.pending()
+            return int(status.waiting(rows, time.time()))
+
+    def _had_text(self, oid: str) -> bool:
+        with suppress(NotFound):  # an object that git has lost is for doctor to tell
+            return bool(self._history.blob(oid).strip())
+        return False
 
     def doctor(self, *, fix: bool = False, unlock: bool = False, secrets: bool = False) -> DoctorReport:
         """Look whether the workspace can work at all; `fix` repairs what can be repaired without losing a note.

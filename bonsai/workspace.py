@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-import time
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -30,21 +29,17 @@ if TYPE_CHECKING:
     from bonsai.notes.draft import Draft
     from bonsai.notes.view import View
     from bonsai.passes.reports import (
-        CommitReport,
         DailyReport,
         InitReport,
         MigrateReport,
         MoveReport,
         Outlook,
-        ReindexReport,
         RestoreReport,
-        StatusReport,
         UndoReport,
     )
     from bonsai.run import Run
 
 __all__ = ["Mode", "Workspace"]
-MOMENT = 2.0  # seconds that a daemon waits for others: it tries again anyway
 
 
 class Workspace(Tiers, Finding, Pruning, Forgetting, Checks, Devices, Watched, Caring, Editing, Connecting):
@@ -145,131 +140,6 @@ class Workspace(Tiers, Finding, Pruning, Forgetting, Checks, Devices, Watched, C
 
         taxonomy.domain_path(domain)  # refused before anything is done
         return self._run(lambda run, view, draft: move.move(view, draft, file, domain))
-
-    def reindex(self, *, check: bool = False, full: bool = False) -> ReindexReport:
-        """Rebuild the indexes that differ; `check` writes nothing; `full` reads every note again."""
-
-        from bonsai.passes import pending
-
-        if check:
-            with self._reading() as (run, _):
-                run.look(full=full)
-                changed = run.reindex(check=True)
-                return self._reindexed(run, changed, stale=bool(changed))
-        with self._writing(usable=False) as run:
-            view = run.look(full=full)
-            changed = run.reindex(agents=[self.tree], violations=lambda: self._violations(run))
-            run.save()
-            report = self._reindexed(run, changed)
-            if run.usable:
-                report.problems += pending.sort_out(view, self._history, generated=False).problems
-            return report
-
-    def _violations(self, run: Run) -> int:
-        from bonsai.notes import ages
-
-        days = int(self.settings["general", "max_age_days"])
-        count = len(ages.old_general(run.view, self.tree, run.times(), run.now, days))
-        run.keep_violations(count)
-        return count
-
-    def _reindexed(self, run: Run, changed: list[str], stale: bool = False) -> ReindexReport:
-        from bonsai.notes.shape import count
-        from bonsai.passes.reports import ReindexReport
-
-        return ReindexReport(*count(run.view, self.tree), changed, run.view.all_problems(), stale)
-
-    def commit(self, *paths: str, all_deletions: bool = False) -> CommitReport:
-        """Commit pending hand edits with their indexes, all of them or those at (or below) `paths`."""
-        only = [path.rstrip("/") for path in paths if path not in ("", ".")] if "." not in paths else []
-        return self._commit(only, strict=True, all_deletions=all_deletions)
-
-    def absorb(self, paths: Sequence[str]) -> CommitReport:
-        """Like `commit`, for paths where something was seen to happen: what is nothing of ours is passed over.
-
-        Waits for others only a moment, then raises Busy: a daemon tries again anyway, and must end when it is told to.
-        """
-        ensure_private(self.root)
-        with self._outside.lock(MOMENT):
-            return self._commit(paths, strict=False, all_deletions=False)
-
-    def _commit(self, only: Sequence[str], *, strict: bool, all_deletions: bool) -> CommitReport:
-        from bonsai.passes import pending
-        from bonsai.passes.reports import CommitReport
-
-        with self._writing() as run:
-            view = run.look(only or None)
-            if strict:
-                self._need(view, only)
-            if not all_deletions:
-                pending.require_no_accident(view, float(self.settings["commit", "max_deleted"]), only)
-            sha, found = run.commit_pending(run.reindex(), only)
-            run.save()
-        self._update_search([row.path for row in found.rows])
-        return CommitReport(sha, [row.path for row in found.rows] if sha else [], found.held, found.problems)
-
-    def _need(self, view: View, only: Sequence[str]) -> None:
-        for path in only:
-            known = path in view.rows or self._store.exists(path)
-            if not known and not any(other.startswith(f"{path}/") for other in view.rows):  # a folder that was removed
-                raise NotFound("there is no such file", path=path, hint="`bonsai status` lists what is pending.")
-            if layout.kind_of(path) is layout.Kind.OUTSIDE and path != layout.MEMORY:
-                raise Refused("is not part of the memory", path=path, hint="Name a path under memory/, or MEMORY.md.")
-
-    def status(self) -> StatusReport:
-        """The health of the memory, found out live."""
-
-        from bonsai.notes.shape import count
-        from bonsai.passes import pending, status
-        from bonsai.passes.reports import Daemon
-
-        with self._reading() as (run, _):
-            state, view = self._history.state(), run.look()
-            stale = run.reindex(check=True)
-            usable = run.usable
-            found = pending.sort_out(view, self._history, generated=True) if usable else pending.Pending(view.pending())
-            numbers = count(view, self.tree)
-            blank = [row for row in status.blank_candidates(view) if usable and self._had_text(row.head)]
-            problems = [*run.view.all_problems(), *found.problems]
-            problems += status.of_stores(self._cache.rebuilt, self._history.unsigned)
-            times = run.times()
-            daemon, wait = self.daemon(), status.waiting(found.rows, time.time())
-            problems += status.of_daemon(daemon, wait)
-            facts = status.Facts(
-                view=view,
-                tree=self.tree,
-                state=state,
-                times=times,
-                problems=problems,
-                stale=stale,
-                vanished=pending.vanished(view, float(self.settings["commit", "max_deleted"])),
-                pending=[*found.rows, *(view.rows[path] for path in found.held)],
-                emptied=[row.path for row in blank],
-                staging=self._store.exists(self.tree.at(layout.STAGING)),
-                boot=self._boot(),
-                last_reindex=run.last_reindex or str(self._json(self.tree.at("_meta.json")).get("last_reindex") or ""),
-                head_time=self._head_time(times),
-                notes=numbers.notes,
-                domains=numbers.domains,
-                tokens=numbers.tokens,
-                daemon=Daemon(daemon.running, daemon.pid),
-            )
-            return status.status(facts, self.settings, run.now)
-
-    def lag(self) -> int:
-        """Seconds that the oldest edit which may be committed has waited for it, 0 without one."""
-
-        from bonsai.passes import pending, status
-
-        with self._reading() as (run, _):
-            view = run.look()
-            rows = pending.sort_out(view, self._history, generated=True).rows if run.usable else view.pending()
-            return int(status.waiting(rows, time.time()))
-
-    def _had_text(self, oid: str) -> bool:
-        with suppress(NotFound):  # an object that git has lost is for doctor to tell
-            return bool(self._history.blob(oid).strip())
-        return False
 
     def restore(self, path: str) -> RestoreReport:
         """Bring back an archive or a purged note, or with `PATH@REV` the exact bytes of a revision or a day."""

@@ -11,6 +11,7 @@ from bonsai.notes.change import PathTime, Row
 from bonsai.notes.layout import Kind, Tree
 from bonsai.notes.printed import count_tokens, counted
 from bonsai.notes.problem import ORDER, Problem, Severity, problem, worst
+from bonsai.notes.shape import Count
 from bonsai.notes.view import View
 from bonsai.passes.reports import Daemon, DaemonReport, Health, StatusReport
 from bonsai.ports.history import RepoState
@@ -38,9 +39,7 @@ class Facts:
     boot: bytes
     last_reindex: str
     head_time: str  # ISO 8601, "" for none
-    notes: int
-    domains: int
-    tokens: int
+    numbers: Count
     daemon: Daemon
 
 
@@ -66,9 +65,9 @@ def status(facts: Facts, settings: Settings, now: datetime) -> StatusReport:
         status=HEALTH[worst(found)],
         problems=found,
         last_reindex=facts.last_reindex or None,
-        notes=facts.notes,
-        domains=facts.domains,
-        total_tokens=facts.tokens,
+        notes=facts.numbers.notes,
+        domains=facts.numbers.domains,
+        total_tokens=facts.numbers.tokens,
         boot_tokens=boot_tokens(facts.boot),
         general_violations=len(old),
         pending_purge=sum(1 for item in archives if not item.days_left),
