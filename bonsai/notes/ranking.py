@@ -20,42 +20,42 @@ MOST_REASONS = 12
 SPREAD = 0.1  # what a line loses for each better one of its note
 ZERO = 10.0  # the sum of signals that counts as even odds; a score is only for people to compare
 WEIGHTS = {
-    "own": -5.374,
-    "shared": 4.425,
-    "count": 0.338,
-    "rare": 0.592,
-    "near": -1.775,
-    "near_plain": 1.326,
-    "with_previous": -0.951,
-    "with_next": -1.950,
-    "after": 4.768,
-    "wide": 2.557,
-    "family": 5.808,
-    "previous": -0.868,
-    "next": 0.880,
-    "asks": -0.713,
-    "asked": 0.244,
-    "answers": 2.299,
-    "speaker": 1.157,
-    "cast": 3.523,
-    "length": 0.429,
-    "short": -0.246,
-    "time": 0.168,
-    "proper": 0.282,
-    "when": 0.819,
-    "name": 0.501,
-    "amount": 0.521,
-    "place": 0.209,
-    "why": 0.718,
-    "month": 1.577,
-    "day": 2.350,
-    "about": 0.463,
-    "note": -1.007,
-    "note_shared": 1.127,
-    "of_best": 2.989,
-    "note_of_best": 0.864,
-    "of_peak": -0.839,
-    "note_sum": 0.134,
+    "own": -2.391,
+    "shared": 1.495,
+    "count": 0.292,
+    "rare": 0.594,
+    "near": -3.043,
+    "near_plain": 2.349,
+    "with_previous": -0.629,
+    "with_next": -1.915,
+    "after": 4.591,
+    "wide": 2.356,
+    "family": 3.659,
+    "previous": -1.093,
+    "next": 0.966,
+    "asks": -0.686,
+    "asked": 0.112,
+    "answers": 2.428,
+    "speaker": 1.122,
+    "cast": 3.596,
+    "length": 0.390,
+    "short": 0.102,
+    "time": 0.176,
+    "proper": 0.324,
+    "when": 0.815,
+    "name": 0.407,
+    "amount": 0.552,
+    "place": 0.070,
+    "why": 0.517,
+    "month": 1.426,
+    "day": 2.233,
+    "about": 0.402,
+    "note": -1.145,
+    "note_shared": 1.784,
+    "of_best": 4.284,
+    "note_of_best": 0.557,
+    "of_peak": -1.094,
+    "note_sum": 0.133,
 }
 
 HYBRID = {  # where it is known what the passages mean
@@ -159,19 +159,26 @@ def _answers(scene: Scene, scored: Sequence[tuple[float, Line]]) -> list[Ranked]
     found: list[Ranked] = []
     terms = frozenset(scene.query.terms)
     own = [terms.intersection(line.candidate.piece.terms) for _, line in scored]
-    told = {place for here, (_, line) in zip(own, scored, strict=True) if here for place in _places(line.candidate)}
+    told = {
+        place
+        for here, (_, line) in zip(own, scored, strict=True)
+        if here or line.held
+        for place in _places(line.candidate)
+    }
     above: dict[tuple[str, ...], list[str]] = {}
     for here, (score, line) in zip(own, scored, strict=True):
         item = line.candidate
         note, section = _places(item)
         if section not in above:
             above[section] = _above(scene.query, item)
-        if not here and item.about.path not in scene.dialogues and line.alike[0] < ALIKE:
+        if not here and not line.held and item.about.path not in scene.dialogues and line.alike[0] < ALIKE:
             place = section if any(reason.endswith(" in heading") for reason in above[section]) else note
             if not above[section] or place in told:
                 continue
             told.add(place)
-        why = [f"{word} in text" for term, word in scene.query.terms.items() if term in here]
+        words = scene.query.terms.items()
+        why = [f"{word} in text" for term, word in words if term in here]
+        why += [f"a word for {word} in text" for term, word in words if term in line.held and term not in here]
         why += above[section] + _marks(scene, line)
         if why:
             found.append(Ranked(item, round(_share(score), 4), why[:MOST_REASONS]))

@@ -13,6 +13,7 @@ from bonsai.notes.candidate import Candidate, Piece, Statistics
 from bonsai.notes.common_words import worth
 from bonsai.notes.meaning import ALIKE, FIRST, Close, Place, likeness
 from bonsai.notes.query import Query
+from bonsai.notes.thesaurus import stand_ins
 from bonsai.notes.traits import asks, dated, fitting, proper, times
 
 CLOSER_LOOK = 100  # candidates of which all signals are computed: those that look best at first sight
@@ -20,6 +21,7 @@ CLOSER_BY_MEANING = 150  # where it is known what they mean: there more of them 
 REACH = 5  # passages to each side that count as near
 FIELDS = {"title": 0.7, "tags": 0.7, "path": 0.6, "heading": 0.8}  # what a term there is worth against one in the text
 USUAL = 10.0  # terms of a passage, where nothing is counted yet
+STAND_IN = 0.4  # what a word that may stand for another one is worth against that
 PREFIX = 5  # letters with which words of one family begin alike (`photograph`, `photos`)
 
 Held = Mapping[str, float]  # term → how strongly a text holds it (0 to 2.2) times its share in the query (0 to 1)
@@ -63,6 +65,9 @@ class Scene:
         self._to_plain = {term: plain[term] / total_plain / (share or 1.0) for term, share in self._share.items()}
         self._most = max(self._share.values(), default=0.0) or 1.0
         self._wanted = frozenset(said)
+        # Where it is known what the passages mean, that says more than a list of words can.
+        self._stand_ins = stand_ins(said) if known is None else {}
+        self._looked_for = self._wanted.union(self._stand_ins)
         self._order = {term: at for at, term in enumerate(said)}
         self._beginnings = {term[:PREFIX]: term for term in said if len(term) >= PREFIX and term.isalpha()}
         self.notes: dict[str, dict[int, Line]] = defaultdict(dict)
@@ -105,12 +110,15 @@ class Scene:
         return log(1 + (max(self._statistics.passages, held) - held + 0.5) / (held + 0.5))
 
     def _hold(self, piece: Piece) -> Held:
-        shared = self._wanted.intersection(piece.terms)
-        if not shared:
+        here = self._looked_for.intersection(piece.terms)
+        if not here:
             return NOTHING
         norm = 0.6 + 0.6 * len(piece.terms) / self._usual
-        counts = {term: piece.terms.count(term) for term in sorted(shared, key=self._order.__getitem__)}
-        return {term: 2.2 * count / (count + norm) * self._share[term] for term, count in counts.items()}
+        held = {term: STAND_IN * 2.2 / (1 + norm) for other in here for term in self._stand_ins.get(other, ())}
+        for term in self._wanted.intersection(here):
+            count = piece.terms.count(term)
+            held[term] = 2.2 * count / (count + norm)
+        return {term: held[term] * self._share[term] for term in sorted(held, key=self._order.__getitem__)}
 
     def _fields(self, item: Candidate) -> Held:
         found: dict[str, float] = {}

@@ -13,6 +13,7 @@ from bonsai.notes import ranking
 from bonsai.notes.layout import Kind, domain_of, kind_of
 from bonsai.notes.printed import count_tokens
 from bonsai.notes.query import parse
+from bonsai.notes.thesaurus import stand_ins
 from bonsai.passes.found import Hit
 
 if TYPE_CHECKING:
@@ -90,14 +91,27 @@ def find(query: str, sight: Passages, limit: int, scope: Scope, embedder: Embedd
     with sight.reading():
         statistics = sight.statistics(wanted.terms)
         width = ranking.WIDTH if statistics.passages < LARGE else ranking.WIDTH // 3
-        found = sight.search(wanted.search, width, ranking.BESIDE, keep)
-        known = None
-        if embedder is not None:
-            found, known = meant(wanted, sight, found, keep, embedder)
+        found, known = candidates(wanted, sight, width, keep, embedder)
     return ranking.rank(wanted, found, statistics, known)[:limit]
 
 
-def meant(
+def candidates(
+    wanted: Query, sight: Passages, width: int, keep: Callable[[About], bool] | None, embedder: Embedder | None
+) -> tuple[list[Candidate], dict[Place, Close] | None]:
+    """What is worth a look, and how near in meaning it is to the query, None where nobody can tell.
+
+    What holds a word of the query; then what means the same, by vectors or, where the words find little, by a list.
+    """
+    found = sight.search(wanted.search, width, ranking.BESIDE, keep)
+    if embedder is not None:
+        return _meant(wanted, sight, found, keep, embedder)
+    if len(found) < width and (others := stand_ins(wanted.search)):
+        more = sight.search(list(others), width - len(found), ranking.BESIDE, keep)
+        found = list({(item.about.path, item.number): item for item in [*more, *found]}.values())
+    return found, None
+
+
+def _meant(
     wanted: Query, sight: Passages, found: list[Candidate], keep: Callable[[About], bool] | None, embedder: Embedder
 ) -> tuple[list[Candidate], dict[Place, Close] | None]:
     """The candidates with those that mean what is asked, in any words; and how near all of them are to it."""

@@ -55,26 +55,26 @@ def alike(index: Passages, text: str, limit: int = 2, **more) -> set[str]:
 
 def test_what_means_the_same_comes_first(index: SearchIndex) -> None:
     index.learn(Thesaurus())
-    assert alike(index, "automobile") == {"- **Anna**: Which car is it?", "- **Cleo**: Each vehicle is leased."}
+    assert alike(index, "sedan") == {"- **Anna**: Which car is it?", "- **Cleo**: Each vehicle is leased."}
     assert alike(index, "drink") == {"- **Anna**: Coffee?", "- **Ben**: Tea."}
 
 
 def test_only_of_the_notes_that_are_kept(index: SearchIndex) -> None:
     index.learn(Thesaurus())
-    found = index.alike(vector("automobile"), 9, lambda about: about.path == "memory/fleet.md")
+    found = index.alike(vector("sedan"), 9, lambda about: about.path == "memory/fleet.md")
     assert {item.about.path for item in found} == {"memory/fleet.md"}
-    assert index.alike(vector("automobile"), 9, lambda about: False) == []
+    assert index.alike(vector("sedan"), 9, lambda about: False) == []
 
 
 def test_what_was_changed_is_unknown_until_it_is_learned(index: SearchIndex) -> None:
     index.learn(Thesaurus())
     put(index, ("memory/talk.md", TALK.replace("car", "vehicle")))
     assert index.closeness(vector("car"), [("memory/talk.md", 0)]) == {}
-    assert alike(index, "automobile", 1) == {"- **Cleo**: Each vehicle is leased."}
+    assert alike(index, "sedan", 1) == {"- **Cleo**: Each vehicle is leased."}
     seen = Thesaurus.seen[:]
     index.learn(Thesaurus())
     assert len(Thesaurus.seen) - len(seen) == 6 and not any("leased" in text for text in Thesaurus.seen[len(seen) :])
-    assert "- **Anna**: Which vehicle is it?" in alike(index, "automobile")
+    assert "- **Anna**: Which vehicle is it?" in alike(index, "sedan")
     with index.writing():
         index.drop("memory/talk.md")
     assert index.closeness(vector("car"), [("memory/talk.md", 0)]) == {}
@@ -100,7 +100,7 @@ def test_closeness_is_that_of_the_passage_and_of_those_behind(index: SearchIndex
 
 def test_layers_know_what_each_of_them_knows(index: SearchIndex) -> None:
     late = MemorySearch()
-    put(late, ("memory/talk.md", "- **Anna**: The automobile is blue.\n- **Ben**: No.\n"))
+    put(late, ("memory/talk.md", "- **Anna**: The sedan is blue.\n- **Ben**: No.\n"))
     both = Layered(index, late, frozenset({"memory/talk.md"}))
     both.learn(Thesaurus())
     assert "- **Anna**: Which car is it?" not in alike(both, "car", 5) and alike(both, "car", 5) > {
@@ -115,10 +115,10 @@ def test_it_is_known_to_other_processes_and_taken_out_with_its_note(tmp_path: Pa
     one, two = SqliteSearch(path), SqliteSearch(path)
     put(one, ("memory/talk.md", TALK), ("memory/fleet.md", FLEET))
     one.learn(Thesaurus())
-    assert "- **Anna**: Which car is it?" in alike(two, "automobile")
+    assert "- **Anna**: Which car is it?" in alike(two, "sedan")
     with two.writing():
         two.drop("memory/talk.md")
-    assert alike(one, "automobile", 1) == {"- **Cleo**: Each vehicle is leased."}
+    assert alike(one, "sedan", 1) == {"- **Cleo**: Each vehicle is leased."}
     one.close()
     two.close()
     with sqlite3.connect(path) as db:
@@ -209,7 +209,7 @@ def test_without_the_package_there_is_no_model(monkeypatch: pytest.MonkeyPatch) 
 def test_the_real_model_knows_words(tmp_path: Path) -> None:
     pytest.importorskip("wordllama", reason="the extra `embed` is not installed")
     model = word_vectors.WordVectors()
-    car, motor, visa, nothing = model.embed(["car", "automobile", "visa japan weeks", ""])
+    car, motor, visa, nothing = model.embed(["car", "sedan", "visa japan weeks", ""])
     assert len(car) == 256 and not any(nothing)
     assert dot(car, motor) > 0.4 * UNIT and dot(visa, motor) < 0.2 * UNIT
     assert dot(car, car) == pytest.approx(UNIT, rel=0.05)

@@ -9,6 +9,7 @@ from bonsai.notes.document import document
 from bonsai.notes.query import parse
 from bonsai.notes.ranking import BESIDE, WIDTH, Ranked, rank
 from bonsai.notes.signals import CLOSER_LOOK
+from bonsai.passes.recall import candidates
 
 TALK = """---
 title: Talk of May
@@ -55,7 +56,8 @@ def found(query: str, **notes: str) -> list[Ranked]:
         index.finish("")
     wanted = parse(query)
     with index.reading():
-        return rank(wanted, index.search(wanted.search, WIDTH, BESIDE), index.statistics(wanted.terms))
+        looked_up, _ = candidates(wanted, index, WIDTH, None, None)
+        return rank(wanted, looked_up, index.statistics(wanted.terms))
 
 
 def first(query: str, **notes: str) -> str:
@@ -163,7 +165,26 @@ def test_what_had_no_closer_look_comes_after_what_had_one():
 
 def test_parts_of_an_answer_in_several_notes_come_before_more_of_the_same_note() -> None:
     hedge = "- Its hedge is green and was planted in spring by the man next door.\n"
-    rows = [f"- The roses of row {row} were cut.\n{hedge}" for row in ("one", "two", "six")]
-    other = "# Letters\n\n- The roses of row ten were cut.\n"
+    rows = [f"- The roses of row {row} were cut.\n{hedge}" for row in ("one", "two", "six", "nine")]
+    other = "# Letters\n\n- A word of mine.\n- The roses of row ten were cut.\n"
     order = [item.candidate.about.path for item in found("which roses were cut", a="".join(rows), b=other)]
-    assert [path[-4] for path in order] == ["a", "a", "b", "a"]
+    assert [path[-4] for path in order] == ["a", "a", "a", "b", "a"]
+
+
+def test_a_word_of_that_kind_answers_and_says_so() -> None:
+    [hit] = found("which pet", home="- We got a puppy in May.\n", work="- Nothing.\n")
+    assert (hit.candidate.piece.text, hit.why) == ("- We got a puppy in May.", ["a word for pet in text"])
+
+
+def test_the_word_itself_comes_before_one_that_stands_for_it() -> None:
+    rows = "- The kids sleep late on Sunday.\n\nNothing here.\n\n- The children sleep late on Monday.\n"
+    hits = found("when do the children sleep", a=rows)
+    assert hits[0].candidate.piece.text == "- The children sleep late on Monday."
+    assert "a word for children in text" in next(hit.why for hit in hits if "kids" in hit.candidate.piece.text)
+
+
+def test_a_person_of_that_name_is_not_taken_for_a_kind() -> None:
+    talk = "# Talk\n\n" + "- **Art**: I like tea.\n- **Ben**: I saw a painting.\n" * 2
+    reasons = {reason for hit in found("what does Art like", talk=talk) for reason in hit.why}
+    assert "Art in text" in {reason.replace("art in", "Art in") for reason in reasons}
+    assert "a word for art in text" not in reasons

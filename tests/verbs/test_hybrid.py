@@ -39,15 +39,15 @@ def first(memory: Workspace, query: str, mode: str = "hybrid") -> str:
 
 
 def test_what_means_the_same_is_found_in_other_words(memory: Workspace) -> None:
-    assert first(memory, "automobile", "lexical") == ""
-    hit = memory.recall("automobile", mode="hybrid").hits[0]
+    assert first(memory, "sedan", "lexical") == ""
+    hit = memory.recall("sedan", mode="hybrid").hits[0]
     assert hit.path == "memory/domains/home/garage.md" and "My car is red" in hit.text
     assert any(reason.startswith("alike in meaning (") for reason in hit.why)
     assert first(memory, "which doctor") == "health.md"
 
 
 def test_what_has_nothing_to_do_with_a_question_is_no_hit(memory: Workspace) -> None:
-    assert [hit.path for hit in memory.recall("automobile", mode="hybrid").hits] == ["memory/domains/home/garage.md"]
+    assert [hit.path for hit in memory.recall("sedan", mode="hybrid").hits] == ["memory/domains/home/garage.md"]
     assert memory.recall("quantum chromodynamics", mode="hybrid").hits == []
 
 
@@ -56,21 +56,21 @@ def test_words_still_count(memory: Workspace) -> None:
 
 
 def test_an_edit_is_seen_at_once_and_leaves_nothing_of_what_was(memory: Workspace) -> None:
-    assert first(memory, "automobile") == "garage.md"
+    assert first(memory, "sedan") == "garage.md"
     path = Path(memory.root) / "memory/domains/home/garage.md"
     path.write_text("# Garage\n\n- A bicycle stands there.\n")
-    assert first(memory, "automobile") == ""
+    assert first(memory, "sedan") == ""
     path.write_text("# Garage\n\n- The car is back.\n")
-    assert first(memory, "automobile") == "garage.md"
+    assert first(memory, "sedan") == "garage.md"
     path.unlink()
-    assert first(memory, "automobile") == ""
+    assert first(memory, "sedan") == ""
 
 
 def test_filters_hold(memory: Workspace) -> None:
     other = Path(memory.root) / "memory/domains/work/fleet.md"
     other.parent.mkdir(parents=True)
     other.write_text("# Fleet\n\n- Each car is leased.\n")
-    found = memory.recall("automobile", mode="hybrid", domain="work").hits
+    found = memory.recall("sedan", mode="hybrid", domain="work").hits
     assert [hit.path for hit in found] == ["memory/domains/work/fleet.md"]
 
 
@@ -91,7 +91,7 @@ def test_without_the_extra_it_says_what_to_install(memory: Workspace, monkeypatc
 def test_the_settings_choose(memory: Workspace, mode: str, found: int) -> None:
     (Path(memory.root) / "bonsai.toml").write_text(f'[recall]\nmode = "{mode}"\n')
     with Workspace.open(memory.root) as again:
-        assert len(again.recall("automobile").hits) == found
+        assert len(again.recall("sedan").hits) == found
 
 
 def test_a_setting_that_is_none(memory: Workspace) -> None:
@@ -110,12 +110,12 @@ def test_the_past_and_the_forgotten_are_found_by_words(memory: Workspace) -> Non
 
 
 def test_what_is_erased_leaves_no_vector(memory: Workspace) -> None:
-    assert first(memory, "automobile") == "garage.md"
+    assert first(memory, "sedan") == "garage.md"
     try:
         memory.erase("memory/domains/home/garage.md", yes=True)
     except BonsaiError as error:
         pytest.skip(f"no erasure here: {error}")
-    assert first(memory, "automobile") == ""
+    assert first(memory, "sedan") == ""
     memory.close()
     with sqlite3.connect(f"{memory.root}/.bonsai/cache/search.db") as db:
         kept = db.execute("SELECT path FROM vectors JOIN notes ON notes.id = note").fetchall()
@@ -129,7 +129,7 @@ def test_a_credential_never_reaches_the_model(memory: Workspace) -> None:
     path = Path(memory.root) / "memory/domains/home/keys.md"
     path.write_text(f"# Keys\n\n- The car opens with {secret} only.\n")
     Thesaurus.seen.clear()
-    assert first(memory, "automobile") in ("garage.md", "keys.md")
+    assert first(memory, "sedan") in ("garage.md", "keys.md")
     assert Thesaurus.seen and not any(secret[4:14].casefold() in text for text in Thesaurus.seen)
 
 
@@ -148,6 +148,6 @@ def test_the_real_model_finds_other_words(tmp_path: Path) -> None:
     path = tmp_path / "ws/memory/domains/home/garage.md"
     path.parent.mkdir(parents=True)
     path.write_text(NOTES["garage"] + NOTES["travel"])
-    command = [sys.executable, "-m", "bonsai", "-C", str(tmp_path / "ws"), "recall", "automobile", "--json"]
+    command = [sys.executable, "-m", "bonsai", "-C", str(tmp_path / "ws"), "recall", "sedan", "--json"]
     hits = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)["hits"]
     assert "My car is red" in hits[0]["text"] and "alike in meaning" in hits[0]["why"][0]

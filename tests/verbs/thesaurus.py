@@ -5,7 +5,7 @@ from hashlib import sha256
 from math import sqrt
 from typing import ClassVar
 
-MEANINGS = ("automobile car vehicle", "doctor physician", "coffee tea drink", "sea ocean")
+MEANINGS = ("sedan car vehicle", "doctor physician", "coffee tea drink", "sea ocean")
 SIZE = 96  # the directions of the meanings, and as many others as keep strangers apart
 
 
