@@ -55,7 +55,11 @@ class Committing(Indexing):
         return ReindexReport(*count(run.view, self.tree), changed, run.view.all_problems(), stale)
 
     def commit(self, *paths: str, all_deletions: bool = False) -> CommitReport:
-        """Commit pending hand edits with their indexes, all of them or those at (or below) `paths`."""
+        """Commit pending hand edits with their indexes, all of them or those at (or below) `paths`.
+
+        `all_deletions`: although most of the notes are gone. Raises NotFound, Refused (not part of the memory; most
+        notes gone at once), Busy.
+        """
         only = [path.rstrip("/") for path in paths if path not in ("", ".")] if "." not in paths else []
         return self._commit(only, strict=True, all_deletions=all_deletions)
 

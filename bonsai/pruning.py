@@ -54,7 +54,10 @@ class Pruning(Place):
         return ReflectReport(staging.get("triggered_at"), review.staged_candidates(staging))
 
     def reflect_apply(self, decisions: Mapping[str, Any]) -> ApplyReport:
-        """Carry out decisions (the staging object with `decision` in each candidate) as one guarded run."""
+        """Carry out decisions (the staging object with `decision` in each candidate) as one guarded run.
+
+        Raises BadData (no such object), Refused (too much text would be gone).
+        """
 
         from bonsai.notes.decision import parse_decisions
         from bonsai.passes import reflect
@@ -85,14 +88,20 @@ class Pruning(Place):
                 self._store.generate(path, left.encode("utf-8", "replace"))
 
     def archive(self, *files: str, reason: str = "") -> ArchiveReport:
-        """Put notes away: renamed to `__DELETE`, dated, purged after the grace period at the earliest."""
+        """Put notes away: renamed to `__DELETE`, dated, purged after the grace period at the earliest.
+
+        Raises NotFound, Usage (no note, or archived already), CannotCreate (too long a name).
+        """
 
         from bonsai.passes import archive
 
         return self._run(lambda run, view, draft: archive.archive(draft, files, reason, run.now_iso))
 
     def purge(self, *, dry_run: bool = False, yes: bool = False) -> PurgeReport:
-        """Delete archives whose grace period is over; each is logged and stays in git."""
+        """Delete archives whose grace period is over; each is logged and stays in git.
+
+        Raises Refused for a large purge without `yes`.
+        """
 
         from bonsai.passes import purge
 

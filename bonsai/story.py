@@ -69,7 +69,7 @@ class Story(Place):
         """Who wrote each line of `PATH`, or line `PATH:12` or `PATH:12-15`, when, in which run, instead of what.
 
         A target that names no file is a text: the lines of the notes that hold it, at most `limit`. Raises NotFound,
-        Refused (a path that leaves the workspace), BadData.
+        Refused (a path that leaves the workspace), BadData (a file that is no text), Usage (nothing to look for).
         """
 
         from bonsai.passes import why
@@ -99,7 +99,10 @@ class Story(Place):
         return self._shown(path, self._version(path).commit)
 
     def diff(self, point: str = "HEAD", path: str | None = None) -> DiffReport:
-        """What differs between a revision, run, day or time and the memory as it stands, or in one file or folder."""
+        """What differs between a revision, run, day or time and the memory as it stands, or in one file or folder.
+
+        Raises NotFound, Refused (a path that is not part of the memory), BadData (a day that does not exist).
+        """
 
         from bonsai.passes import diff
         from bonsai.passes.reports import DiffReport

@@ -105,7 +105,11 @@ class Workspace(Tiers, Finding, Pruning, Forgetting, Checks, Devices, Watched, C
         return Outlook(status.boot_tokens(data), migrate.kept_by_default(data), first)
 
     def migrate(self, *, keep: Collection[str] = (), dry_run: bool = False) -> MigrateReport:
-        """Split MEMORY.md into domain notes; the original is kept byte for byte in memory/MEMORY.md.bak."""
+        """Split MEMORY.md into domain notes; the original is kept byte for byte in memory/MEMORY.md.bak.
+
+        `keep`: headings of sections that stay, each alone or several with commas. Raises BadData (conflict markers),
+        Usage (no such section), Refused (a credential, or a MEMORY.md that may not be committed).
+        """
 
         from bonsai.adapters import clock
         from bonsai.passes import migrate, status
@@ -133,7 +137,11 @@ class Workspace(Tiers, Finding, Pruning, Forgetting, Checks, Devices, Watched, C
         return report
 
     def move(self, file: str, domain: str) -> MoveReport:
-        """Move a note to another domain; links to it keep working."""
+        """Move a note to another domain; links to it keep working.
+
+        Raises NotFound, Usage (no note, or it stands there already), CannotCreate (the name is taken), BadData (no
+        domain).
+        """
 
         from bonsai.notes import taxonomy
         from bonsai.passes import move
@@ -142,7 +150,11 @@ class Workspace(Tiers, Finding, Pruning, Forgetting, Checks, Devices, Watched, C
         return self._run(lambda run, view, draft: move.move(view, draft, file, domain))
 
     def restore(self, path: str) -> RestoreReport:
-        """Bring back an archive or a purged note, or with `PATH@REV` the exact bytes of a revision or a day."""
+        """Bring back an archive or a purged note, or with `PATH@REV` the exact bytes of a revision or a day.
+
+        Raises NotFound (git never had it), Usage (it stands there, or is no part of the memory), CannotCreate (the name
+        is taken).
+        """
 
         from bonsai.passes import restore
 
@@ -157,7 +169,11 @@ class Workspace(Tiers, Finding, Pruning, Forgetting, Checks, Devices, Watched, C
             return report
 
     def undo(self, run: str | None = None) -> UndoReport:
-        """Take back one run (default: the newest pass), keeping later edits; with conflicts nothing changes."""
+        """Take back one run (default: the newest pass), keeping later edits; with conflicts nothing changes.
+
+        `run`: its id, how that begins (4 characters or more), or a revision. Raises NotFound, Usage (an erasure, a
+        merge), Refused (this clone lacks what was before).
+        """
 
         from bonsai.passes import undo
 
@@ -173,7 +189,7 @@ class Workspace(Tiers, Finding, Pruning, Forgetting, Checks, Devices, Watched, C
         return self._run(plan, forgive=True)
 
     def daily_add(self, text: str) -> DailyReport:
-        """Append an entry to today's daily note (the local day)."""
+        """Append an entry to today's daily note (the local day). Raises Usage (no text), BadData (a note in UTF-16)."""
 
         from bonsai.adapters import clock
         from bonsai.passes import daily
@@ -181,7 +197,7 @@ class Workspace(Tiers, Finding, Pruning, Forgetting, Checks, Devices, Watched, C
         return self._run(lambda run, view, draft: daily.add(draft, self.tree, clock.local(run.now).date(), text))
 
     def daily_show(self, day: str | None = None) -> DailyReport:
-        """The daily note of a day (`YYYY-MM-DD`, default today)."""
+        """The daily note of a day (`YYYY-MM-DD`, default today). Raises BadData for what is no day, NotFound."""
 
         from bonsai.adapters import clock
         from bonsai.notes.draft import Draft

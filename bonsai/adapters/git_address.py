@@ -29,7 +29,8 @@ class Address(NamedTuple):
 def parse(text: str, folder: str) -> Address:
     """An address that a person or a config names; a relative path counts from `folder`.
 
-    Raises Refused for every other way to reach something (ext::, git://, http://), BadData for what is no address.
+    Raises Refused for every other way to reach something (ext::, git://, http://), BadData for what is no address,
+    NotFound for a bare word that is neither a folder nor a host.
     """
     if not text or any(ord(char) < 32 or ord(char) == 127 for char in text):
         raise BadData("is no address of a repository", path=text.strip() or None, hint=_ONLY)

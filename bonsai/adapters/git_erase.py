@@ -35,7 +35,8 @@ class Eraser:
     def prepare(self, mirror: str, found: Survey, forget: Forget) -> tuple[list[Move], list[str]]:
         """Write the new history in a mirror that borrows the old objects; nothing else changes.
 
-        Returns the refs that have to move, and the reflog of the stash as it will be.
+        Returns the refs that have to move, and the reflog of the stash as it will be. Raises IoFailed where the new
+        history is not what was asked for.
         """
         run = self._mirror(mirror, found)
         commits = rewrite(mirror, self._job(found, forget)) if found.affected else {}

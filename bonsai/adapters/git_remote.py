@@ -76,7 +76,10 @@ class GitRemote(Histories):
     # --- which ------------------------------------------------------------------------------------------------------
 
     def find(self, given: str, folder: str) -> Remote:
-        """The remote of this name or address; "": that of the branch, else `origin`, else the only one there is."""
+        """The remote of this name or address; "": that of the branch, else `origin`, else the only one there is.
+
+        Raises Misconfigured, Busy (HEAD is on no branch), and what `git_address.parse` does.
+        """
         layout, config = self.layout, read_config(self.run).every
         branch = self._repo.branch().removeprefix("refs/heads/")
         if not branch:

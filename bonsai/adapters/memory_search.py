@@ -12,10 +12,10 @@ from bonsai.adapters.vector_search import nearest
 from bonsai.errors import Busy
 from bonsai.notes.candidate import About, Candidate, Piece, Statistics
 from bonsai.notes.change import Row, Stat
+from bonsai.notes.meaning import Close, Embedder, Place, close, gist
 
 if TYPE_CHECKING:
     from bonsai.notes.document import Document
-from bonsai.notes.meaning import Close, Embedder, Place, close, gist
 
 NEAR = 2  # passages before and after a candidate that come with it
 NOTES, OF_NOTE = 10, 8  # notes that are looked into for their title, tags or path, and passages of each

@@ -10,20 +10,14 @@ MOST_FILES = 20_000
 MOST_BYTES = 64 * 1024 * 1024  # of all files together
 LARGE = 1024 * 1024  # bytes: a larger file is no source
 _SKIPPED = frozenset(
-    {".git", ".bonsai", ".venv", "venv", "node_modules", "__pycache__", ".mypy_cache", ".tox", "target"}
+    (".git", ".bonsai", ".venv", "venv", "node_modules", "__pycache__", ".mypy_cache", ".tox", "target")
 )
 _MANIFESTS = frozenset(
-    {"pyproject.toml", "requirements.txt", "package.json", "package-lock.json", "go.mod", "Cargo.toml", "Cargo.lock"}
-    | {
-        "Gemfile.lock",
-        "Dockerfile",
-        ".tool-versions",
-        ".python-version",
-        ".nvmrc",
-        "uv.lock",
-        "poetry.lock",
-        "yarn.lock",
-    }
+    (
+        *("pyproject.toml", "requirements.txt", "uv.lock", "poetry.lock", ".python-version"),
+        *("package.json", "package-lock.json", "yarn.lock", ".nvmrc"),
+        *("go.mod", "Cargo.toml", "Cargo.lock", "Gemfile.lock", "Dockerfile", ".tool-versions"),
+    )
 )
 _WORD = re.compile(rb"[A-Za-z_][A-Za-z0-9_]{0,100}")
 

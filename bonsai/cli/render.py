@@ -261,7 +261,7 @@ def daily_added(report: DailyReport) -> Lines:
 
 def daily_shown(report: DailyReport) -> Lines:
     """`daily show`: the note as it is."""
-    return report.text.removesuffix("\n").split("\n") if report.text else [f"{report.path} does not exist yet."]
+    return report.text.removesuffix("\n").split("\n") if report.text else [f"{report.path} is empty."]
 
 
 def last_reindex(report: StatusReport, now: datetime) -> str:

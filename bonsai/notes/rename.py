@@ -92,7 +92,10 @@ def _linking(view: View, moved: dict[str, str]) -> Iterable[str]:
 
 
 def put_away(draft: Draft, file: str, reason: str, now_iso: str) -> str:
-    """Draft the archiving of one note; returns its new path."""
+    """Draft the archiving of one note; returns its new path.
+
+    Raises NotFound, Usage (no note, or archived already), CannotCreate (too long a name).
+    """
     data = need_note(draft, file)
     if layout.is_archived(file):
         raise Usage("is archived already", path=file, hint=f"`bonsai restore {shlex.quote(file)}` brings it back.")

@@ -32,7 +32,10 @@ def place(draft: Draft, tree: Tree, day: date) -> str:
 
 
 def add(draft: Draft, tree: Tree, day: date, text: str) -> tuple[Plan, DailyReport]:
-    """Plan to append an entry to the note of a day, its relative dates made absolute. Raises Usage for none."""
+    """Plan to append an entry to the note of a day, its relative dates made absolute.
+
+    Raises Usage for an empty one, BadData where the note is UTF-16.
+    """
     entry = dates.absolute(text.strip("\r\n"), day)[0]
     if not entry.strip():
         raise Usage("the entry is empty", hint='Say what to remember: `bonsai daily add "Called the plumber."`')
