@@ -126,7 +126,6 @@ class Postgres:
         `meanwhile` is done while the server works; once, however often the query has to be asked.
         """
         todo = [meanwhile] if meanwhile else []
-
         return self._repeated(lambda db: db.ask(query, values, todo.pop() if todo else None))
 
     def run(self, work: Callable[["Connection[Any]"], T]) -> T:
@@ -142,28 +141,34 @@ class Postgres:
         return self._repeated(whole)
 
     def _repeated(self, work: Callable[["Overlapping"], T], migrate: bool = True) -> T:
-        from psycopg import Error, InterfaceError, OperationalError
-        from psycopg.errors import IdleInTransactionSessionTimeout
-        from psycopg_pool import PoolClosed, PoolTimeout
-
         for left in reversed(range(TRIES)):
             try:
                 with self._opened().connection(timeout=WAIT) as db:
                     if migrate:
                         self._migrate(db)
                     return work(db)
-            except (PoolTimeout, PoolClosed) as error:  # it has waited already
-                raise self._down("no connection") from error
-            except (OperationalError, InterfaceError, IdleInTransactionSessionTimeout) as error:
-                if not left:
-                    raise self._down(type(error).__name__) from error
+            except Exception as error:
+                self._need_lost(error, left)
                 time.sleep(0.1)
                 # A restart cuts off every connection of the pool: else each try would be given another dead one.
-                with suppress(Error):
+                with suppress(Exception):
                     self._opened().check()
-            except Error as error:
-                raise self._failed(error) from error
         raise AssertionError("unreachable")
+
+    def _need_lost(self, error: Exception, left: int) -> None:
+        """Raises what an error means, but where work was lost with its connection and tries are left."""
+        from psycopg import Error, InterfaceError, OperationalError
+        from psycopg.errors import IdleInTransactionSessionTimeout
+        from psycopg_pool import PoolClosed, PoolTimeout
+
+        if isinstance(error, PoolTimeout | PoolClosed):  # it has waited already
+            raise self._down("no connection") from error
+        if not isinstance(error, Error):
+            raise error
+        if not isinstance(error, OperationalError | InterfaceError | IdleInTransactionSessionTimeout):
+            raise self._failed(error) from error
+        if not left:
+            raise self._down(type(error).__name__) from error
 
     def has_tables(self) -> bool:
         """Whether bonsai ever kept anything here; asking makes nothing. Raises like `run`."""
@@ -187,12 +192,15 @@ class Postgres:
             self._pool, self._ready = None, False
 
     def _opened(self) -> "ConnectionPool[Overlapping]":
+        pool = self._pool
+        if pool is not None and self._pid == os.getpid():  # a forked child must not use its parent's connections
+            return pool
         from psycopg_pool import ConnectionPool
 
         from bonsai.adapters.postgres_meanwhile import Overlapping
 
         with self._lock:
-            if self._pool is None or self._pid != os.getpid():  # a forked child must not use its parent's connections
+            if self._pool is None or self._pid != os.getpid():
                 log = logging.getLogger("psycopg")  # and all below: what a lost connection means is told by our errors
                 if not log.handlers:  # what goes wrong is said once, by us, and not on stderr for each attempt
                     log.addHandler(logging.NullHandler())

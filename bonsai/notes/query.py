@@ -138,5 +138,6 @@ def _wide_terms(token: str) -> list[str]:
     return found + [word.casefold() for word in _PART.findall(token[at:])]
 
 
+@lru_cache(65536)
 def _stem(word: str) -> str:
     return word if word in GLUE else stem(word)
