@@ -52,11 +52,14 @@ _RULES: list[tuple[tuple[str, ...], str]] = [
 ]
 
 
-def classify(heading: str) -> str:
-    """The domain of a heading, `dates` for one about dates, `general` where no keyword stands in it."""
+def classify(heading: str, but: str = "") -> str:
+    """The domain of a heading, `dates` for one about dates, `general` where no keyword stands in it.
+
+    `but`: a domain that it cannot be.
+    """
     words = _words(heading)
     spaced = f" {' '.join(words)} "
-    return next((domain for rule, domain in _RULES if f" {' '.join(rule)} " in spaced), GENERAL)
+    return next((domain for rule, domain in _RULES if domain != but and f" {' '.join(rule)} " in spaced), GENERAL)
 
 
 def slug(text: str) -> str:

@@ -156,7 +156,9 @@ class _Names:
         if domain == DATES and self.is_free(dates):
             self.take(dates)
             return dates
-        wanted = f"{self.tree.domains}/{GENERAL if domain == DATES else domain}"
+        if domain == DATES:  # the file is taken: `Client birthdays` are about clients, too
+            domain = classify(section.heading, but=DATES)
+        wanted = f"{self.tree.domains}/{domain}"
         folder = self.folders.get(fold(wanted), wanted)  # `Business`, where a person has made it so
         name = "preamble" if section.kind == "preamble" else slug(section.heading)
         path = f"{folder}/{unique(name, self.taken[fold(folder)])}.md"

@@ -141,6 +141,16 @@ def test_a_domain_is_the_folder_that_a_person_made():
     assert list(notes(found)) == ["domains/Business/revenue.md"]
 
 
+def test_dates_that_find_their_file_taken_go_where_their_next_word_says():
+    found = migrate(b"## Dates\na\n## Client birthdays\nb\n## Family anniversaries\nc\n## Days to remember\nd\n")
+    assert list(notes(found)) == [
+        "dates.md",
+        "domains/business/client-birthdays.md",
+        "domains/identity/family-anniversaries.md",
+        "domains/general/days-to-remember.md",
+    ]
+
+
 def test_taken_dates_go_to_general():
     found = migrate(b"## Dates\n", taken=["memory/dates.md"])
     assert list(notes(found)) == ["domains/general/dates.md"]
