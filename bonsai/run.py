@@ -120,6 +120,12 @@ class Run(Commits):
 
         self._find_private()
         trees = list(dict.fromkeys([*view.trees(), *agents]))
+        for tree in (tree for tree in view.deserted() if tree not in agents):
+            out = reindex.nothing(view, tree)
+            odd += reindex.set_aside(view, store, out, read)
+            changed += sorted(out) if check else reindex.write(store, out, read)
+            for folder in (tree.domains, tree.memory) if not check else ():
+                store.prune(folder, whole=True)
         if view.dirty or not all(reindex.is_complete(view, store, tree) for tree in trees):
             view.accesses = self.out.accesses()
             for tree in trees:

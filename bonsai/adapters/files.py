@@ -16,7 +16,7 @@ from bonsai.adapters.displaced import sync_folder, temp_name, told, write_new
 from bonsai.adapters.listing import DEEPEST, FOLDER, Folders, Listing, kind_of_mode, stat_of
 from bonsai.errors import Busy, NotFound, Refused
 from bonsai.notes.change import Entry, Row, Stat
-from bonsai.notes.layout import MEMORY, folder_of, name_of, path_fault, tree_of
+from bonsai.notes.layout import MEMORY, Tree, folder_of, name_of, path_fault, tree_of
 
 
 class Files:
@@ -174,9 +174,13 @@ class Files:
 
     # -- tidying: what cannot be tidied is left --------------------------------------------------------------------
 
-    def prune(self, folder: str) -> None:
-        """Remove a folder that is empty, and its empty parents; `memory`, a tree's folder and its domains stay."""
-        while folder not in {"", MEMORY, tree_of(f"{folder}/x").memory, tree_of(f"{folder}/x").domains}:
+    def prune(self, folder: str, whole: bool = False) -> None:
+        """Remove a folder that is empty, and its empty parents; `memory`, a tree's folder and its domains stay.
+
+        `whole`: those of an agent do not, since it has no tree any more.
+        """
+        tree = Tree() if whole else tree_of(f"{folder}/x")
+        while folder not in {"", MEMORY, tree.memory, tree.domains}:
             try:
                 with self._parent(folder) as (above, name):
                     os.rmdir(name, dir_fd=above)

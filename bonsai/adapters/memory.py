@@ -112,7 +112,7 @@ class MemoryStore:
         """Delete a generated file, if it is there."""
         self.delete(_checked(path))
 
-    def prune(self, folder: str) -> None:
+    def prune(self, folder: str, whole: bool = False) -> None:
         """Nothing to do: an empty folder is none."""
 
     def sweep(self) -> None:

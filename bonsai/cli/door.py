@@ -2,14 +2,14 @@
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from bonsai.cli import screen
+from bonsai.cli import agents, screen
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -40,6 +40,7 @@ class Door:
             session=os.environ.get("BONSAI_SESSION", ""),
             progress=bar.callback(),
         ) as workspace:
+            screen.say(agents.warning(workspace.root, self.agent))
             try:
                 yield workspace
             finally:
@@ -107,6 +108,15 @@ def folders(_context: click.Context, _parameter: click.Parameter, incomplete: st
     return [CompletionItem(incomplete, type="dir")]
 
 
+def agent_ids(context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
+    """The agents of the workspace whose id starts so; nothing when anything is wrong."""
+    from bonsai.errors import BonsaiError
+
+    with suppress(BonsaiError, OSError):
+        return [agent for agent in agents.known(context.ensure_object(Door).start()) if agent.startswith(incomplete)]
+    return []
+
+
 def global_options(hidden: bool) -> list[click.Option]:
     """`-C`, `--agent`, `--json`: accepted before the command and after it."""
     shared: dict[str, Any] = {"expose_value": False, "callback": _remember}
@@ -114,7 +124,14 @@ def global_options(hidden: bool) -> list[click.Option]:
         click.Option(
             ["-C", "folder"], metavar="DIR", help="The workspace.", hidden=hidden, shell_complete=folders, **shared
         ),
-        click.Option(["--agent"], metavar="ID", help="Work on this agent's own tree.", hidden=hidden, **shared),
+        click.Option(
+            ["--agent"],
+            metavar="ID",
+            help="Work on this agent's own tree.",
+            hidden=hidden,
+            shell_complete=agent_ids,
+            **shared,
+        ),
         click.Option(["--json", "json"], is_flag=True, help="Print one JSON object.", **shared),
     ]
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from bonsai.cli import screen
+from bonsai.cli import agents, screen
 from bonsai.cli.door import Door, door, verb
 from bonsai.errors import Misconfigured, install_hint
 
@@ -30,6 +30,7 @@ def mcp(door: Door, http: bool, port: int) -> int:
     if find_spec("mcp") is None:
         raise Misconfigured("the MCP server needs a package", hint=install_hint("mcp"))
     root = door.find()
+    screen.say(agents.warning(root, door.agent))
     from bonsai.mcp import server
     from bonsai.mcp.memory import Memory
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from bonsai.cli import screen
-from bonsai.cli.door import Door, utf8
+from bonsai.cli.door import Door, agent_ids, utf8
 
 if TYPE_CHECKING:
     from bonsai.workspace import Workspace
@@ -48,7 +48,14 @@ def tier_options(command: F) -> F:
         click.option(
             "--db-url", callback=_url, metavar="URL", help="The libSQL database (or BONSAI_DB_URL).", **hidden
         ),
-        click.option("--agent-id", callback=_agent, metavar="ID", help="The same as --agent.", **hidden),
+        click.option(
+            "--agent-id",
+            callback=_agent,
+            metavar="ID",
+            help="The same as --agent.",
+            shell_complete=agent_ids,
+            **hidden,
+        ),
     ):
         command = option(command)
     return command

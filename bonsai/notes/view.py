@@ -1,5 +1,6 @@
 """The tree as a look found it: rows of disk and HEAD, and what is pending between them."""
 
+from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,6 +15,7 @@ AGENTS = "agents"  # in View.memo
 EVERYTHING = "*"  # in View.dirty: every index
 ARCHIVE_END = f"{layout.ARCHIVED}.md"
 MOST_SECRETS = 20  # problems of one file
+_GENERATED = {Kind.INDEX, Kind.STATE}
 COMMITTED = frozenset({Kind.NOTE, Kind.INDEX, Kind.BOOT, Kind.CONFIG, Kind.ASSET})
 
 
@@ -97,13 +99,29 @@ class View:
         return found
 
     def trees(self) -> list[Tree]:
-        """The main tree and that of every agent that has a note or a boot file."""
+        """The main tree and that of every agent that has a note or a boot file, or an index beside what it keeps."""
+        return [Tree(), *(Tree(agent) for agent, kinds in self._agents().items() if _is_tree(kinds))]
+
+    def deserted(self) -> list[Tree]:
+        """The trees of agents of which nothing is left but what was generated, as after the undo of the first note."""
+        agents = self._agents().items()
+        return [Tree(agent) for agent, kinds in agents if Kind.INDEX in kinds and not kinds - _GENERATED]
+
+    def _agents(self) -> dict[str, set[Kind]]:
+        """Each agent with files on disk, sorted, and the kinds of these."""
         if AGENTS not in self.memo:
-            prefix, kinds = f"{layout.MEMORY}/agents/", (Kind.NOTE, Kind.BOOT, Kind.INDEX)
+            prefix, found = f"{layout.MEMORY}/agents/", defaultdict[str, set[Kind]](set)
             paths = [path for path in self.rows if path.startswith((prefix, "MEMORY-")) and self.on_disk(path)]
-            self.memo[AGENTS] = {layout.tree_of(path).agent for path in paths if layout.kind_of(path) in kinds}
-        agents = self.memo[AGENTS]
-        return [Tree(), *(Tree(agent) for agent in sorted(agents - {""}))]
+            for path in paths:
+                found[layout.tree_of(path).agent].add(layout.kind_of(path))
+            found.pop("", None)
+            self.memo[AGENTS] = dict(sorted(found.items()))
+        agents: dict[str, set[Kind]] = self.memo[AGENTS]
+        return agents
+
+
+def _is_tree(kinds: set[Kind]) -> bool:
+    return bool(kinds & {Kind.NOTE, Kind.BOOT} or (Kind.INDEX in kinds and kinds - _GENERATED))
 
 
 def _secret(row: Row, found: Secret) -> Problem:

@@ -134,6 +134,13 @@ def _hot(view: View, found: Shape, settings: Settings, now_iso: str, budget: int
     return f"{HOT_HEAD}{text}" if text else ""
 
 
+def nothing(view: View, tree: Tree) -> dict[str, bytes | None]:
+    """The generated files of a tree that is none any more, as `render` has them: all of them go."""
+    indexes = (path for path in view.rows if layout.kind_of(path) is Kind.INDEX and layout.tree_of(path) == tree)
+    state = (tree.at(name) for name in ("_meta.json", "_stats.json", layout.STAGING))
+    return dict.fromkeys([*sorted(path for path in indexes if view.on_disk(path)), *state])
+
+
 def is_complete(view: View, store: NoteStore, tree: Tree) -> bool:
     """Whether the files that every tree has are there, whatever they hold."""
     state = (tree.at(name) for name in ("_meta.json", "_stats.json"))

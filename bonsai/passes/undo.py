@@ -125,10 +125,11 @@ def _added(work: _Undoing, change: Rename) -> None:
     now = work.draft.get(change.new)
     if now is None:
         return
-    if now == work.history.blob(change.new_oid):
+    made, is_boot = work.history.blob(change.new_oid), layout.kind_of(change.new) is Kind.BOOT
+    if now == made or (is_boot and boot.strip(now) == boot.strip(made)):
         work.draft.drop(change.new)
         work.restored.append(change.new)
-    elif layout.kind_of(change.new) is not Kind.BOOT:
+    elif not is_boot:
         work.kept.append(change.new)
 
 

@@ -63,8 +63,11 @@ class NoteStore(Protocol):
     def discard(self, path: str) -> None:
         """Delete a generated file, if it is there, and nothing else."""
 
-    def prune(self, folder: str) -> None:
-        """Remove a folder that is empty, and its empty parents, up to (not including) `memory/domains`."""
+    def prune(self, folder: str, whole: bool = False) -> None:
+        """Remove a folder that is empty, and its empty parents; `memory`, a tree's folder and its domains stay.
+
+        `whole`: those of an agent do not, since it has no tree any more.
+        """
 
     def sweep(self) -> None:
         """Remove the temporary files that a killed run of ours left."""

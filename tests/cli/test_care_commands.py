@@ -108,3 +108,24 @@ def test_the_script_of_the_document(tmp_path: Path) -> None:
     again = subprocess.run([sys.executable, script, tmp_path / "new"], capture_output=True, text=True, timeout=120)
     assert again.returncode == 0 and "made" not in again.stdout
     assert subprocess.run([sys.executable, script], capture_output=True).returncode != 0
+
+
+def test_an_agent_that_nobody_has_seen_is_told_with_those_that_are_known(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """`--agent wern` made a second tree without a word."""
+    root = str(tmp_path / "ws")
+
+    def said(*words: str) -> str:
+        assert run(["-C", root, *words]) == 0
+        return capfd.readouterr().err
+
+    assert run(["init", root]) == 0
+    assert "no other agent" in said("--agent", "wren", "recall", "dawn")
+    assert not (tmp_path / "ws/MEMORY-wren.md").exists()  # who only looks makes nothing
+    said("--agent", "wren", "remember", "It sings at dawn.")
+    assert said("--agent", "wren", "recall", "dawn", "--json") == ""
+    told = said("--agent", "wern", "status")
+    assert "'wern' is new" in told and "it knows wren" in told
+    assert "new" in said("remember", "--agent-id", "wern", "It nests in May.")
+    assert said("--agent", "wern", "status") == said("status") == ""

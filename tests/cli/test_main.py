@@ -549,6 +549,10 @@ def test_completion_offers_notes_and_domains(tmp_path: Path) -> None:
     assert complete("bonsai -C x") == ["dir,x"]
     assert complete("bonsai recall x --domain b") == ["business", "business/seo"]
     assert complete("bonsai mi") == ["migrate"]
+    (tmp_path / "MEMORY-wren.md").touch()
+    (tmp_path / "memory/agents/wolf").mkdir(parents=True)
+    assert complete("bonsai --agent w") == ["wolf", "wren"]
+    assert complete("bonsai remember x --agent-id wr") == ["wren"]
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

@@ -124,3 +124,35 @@ def test_an_emptied_agent_tree_leaves_no_stale_index(two: Sandbox) -> None:
     assert not two.has(f"{BASE}/domains/birds")
     assert b"song" not in two.read("MEMORY-wren.md")
     two.assert_clean()
+
+
+def test_the_undo_of_the_first_note_leaves_nothing_of_the_agent(garden: Sandbox) -> None:
+    """MEMORY-wrne.md of a slip of the fingers stayed behind, and its indexes."""
+    before = garden.tree()
+    garden.opened(agent="wren").remember("It sings at dawn.")
+    garden.opened(agent="wren").remember("It nests in May.")
+    garden.opened(agent="wren").undo()
+    assert garden.has("MEMORY-wren.md")  # there is a note still
+    garden.opened(agent="wren").undo()
+    assert garden.tree() == before and not garden.has("MEMORY-wren.md") and not garden.has("memory/agents")
+    assert not [path for path in garden.files() if "wren" in path]
+    garden.assert_clean()
+    garden.ws.undo(garden.ws.log(limit=1).commits[0].run)
+    assert "MEMORY-wren.md" in garden.tree() and b"sings" in garden.read("MEMORY-wren.md")
+
+
+def test_what_a_person_wrote_for_the_agent_stays(garden: Sandbox) -> None:
+    garden.opened(agent="wren").remember("It sings at dawn.")
+    garden.write("MEMORY-wren.md", b"# Wren\n\n" + garden.read("MEMORY-wren.md"))
+    garden.write(f"{BASE}/song.png", b"\x89PNG")
+    garden.ws.commit()
+    garden.opened(agent="wren").undo()
+    assert garden.read("MEMORY-wren.md").startswith(b"# Wren\n\n<!-- bonsai:begin -->")
+    assert garden.has(f"{BASE}/song.png") and garden.has(f"{BASE}/_index.md")
+
+
+def test_an_index_that_a_person_wrote_is_no_leftover(garden: Sandbox) -> None:
+    garden.write(f"{BASE}/_index.md", "my own page\n")
+    garden.ws.commit()
+    garden.ws.reindex()
+    assert garden.read(f"{BASE}/_index.md") == b"my own page\n"
