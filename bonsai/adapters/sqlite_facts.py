@@ -4,6 +4,7 @@ import sqlite3
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Any
+from uuid import uuid4
 
 from bonsai.adapters.sqlite_store import SqliteStore
 from bonsai.conversation import unsaid
@@ -35,8 +36,19 @@ MIGRATIONS = [
         "DROP INDEX idx_facts_user",
         "CREATE INDEX idx_facts_user ON semantic_facts (user_id, updated_at DESC, fact_key)",
     ],
+    [  # as the document has it: another program may refer to a fact, whatever becomes of its key
+        "ALTER TABLE semantic_facts ADD COLUMN id TEXT",
+        "UPDATE semantic_facts SET id = lower(hex(randomblob(16)))",
+        "CREATE UNIQUE INDEX idx_facts_id ON semantic_facts (id)",
+    ],
 ]
 _COLUMNS = "user_id, fact_key, fact_value, confidence, version, updated_at, turn"
+_PUT = f"""
+    INSERT INTO semantic_facts ({_COLUMNS}, folded, id) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+    ON CONFLICT (user_id, fact_key) DO UPDATE SET
+        fact_value = excluded.fact_value, confidence = excluded.confidence, version = excluded.version,
+        updated_at = excluded.updated_at, turn = excluded.turn, folded = excluded.folded
+"""
 _ONE = f"SELECT {_COLUMNS} FROM semantic_facts WHERE user_id = ? AND fact_key = ?"
 
 
@@ -60,10 +72,7 @@ class SqliteFacts:
         version = old.version + 1 if old else 1
         fact = Fact(user, new.key, new.value, new.confidence, version, now, turn, self._file.name)
         texts = tuple(armour(value) if isinstance(value, str) else value for value in fact[:7])
-        db.execute(
-            f"REPLACE INTO semantic_facts ({_COLUMNS}, folded) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-            (*texts, armour(folded(new.key, new.value))),
-        )
+        db.execute(_PUT, (*texts, armour(folded(new.key, new.value)), uuid4().hex))
         db.execute(f"INSERT INTO fact_versions ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?)", texts)
         return fact
 
