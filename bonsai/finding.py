@@ -54,7 +54,7 @@ class Finding(Narrowing):
             type, tag: only notes of this type, with this tag.
             actor: only notes that were last changed by human, import, daemon, agent:ID or ID.
             since, until: only notes of these days; a note that says no day is of the day of its last change.
-            tier: hot (boot file) or warm.
+            tier: hot (boot file), warm (notes) or cold (facts that have left the tree).
             at: a day, a time, a revision or a run: the memory as it was then.
             deleted: what was archived, purged or edited away; each hit says how to bring it back.
             mode: lexical: words count; hybrid: what passages mean, too, which needs the extra `embed`; tree: only
@@ -116,6 +116,7 @@ class Finding(Narrowing):
 
         cold = MemorySearch() if cold is None else cold
         if scope.tier == "cold":
+            cold.finish("")  # what was asked for is in it
             return recall.find(query, cold, limit, replace(scope, tier=""))
         if (index := self._index()) is not None:
             wrong = list[str]()

@@ -34,7 +34,10 @@ DATE = "DATE"
 @click.option("--since", default="", metavar=DATE, help="Only notes of this day or later.")
 @click.option("--until", default="", metavar=DATE, help="Only notes of this day or earlier.")
 @click.option(
-    "--tier", type=click.Choice(["hot", "warm"]), default=None, help="Only MEMORY.md (hot), only notes (warm)."
+    "--tier",
+    type=click.Choice(["hot", "warm", "cold"]),
+    default=None,
+    help="Only MEMORY.md (hot), the notes (warm), what has left for the cold tier (cold).",
 )
 @click.option("--at", default="", metavar="DATE|REV", help="Search the memory as it was then.")
 @click.option("--deleted", is_flag=True, help="Search what was archived, purged or edited away.")

@@ -8,7 +8,7 @@ import stat
 import subprocess
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
@@ -445,3 +445,15 @@ def test_a_daemon_is_believed_once_it_has_been_asked(sea: Sandbox) -> None:
     space._cookies = None
     sea.write(NOTE, "# Sea\n\nThe whale sings.\n")
     assert space.recall("squid").hits == [] and paths(space.recall("whale")) == [NOTE]
+
+
+def test_a_tier_is_searched_alone(box: Sandbox, at: Callable[[str], None]) -> None:
+    box.write("MEMORY.md", b"# Me\n\nMilk is for cats.\n\n" + box.read("MEMORY.md"))
+    box.ws.remember("Bought milk at the corner shop.", domain="daily", importance=0.3)
+    kept = box.ws.remember("The milk comes on Mondays.", domain="rules", importance=1.0).path
+    at("2026-04-20T08:15:00Z")
+    [gone] = box.ws.consolidate().evicted
+    found = {tier: [hit.path for hit in box.ws.recall("milk", tier=tier).hits] for tier in ("hot", "warm", "cold")}
+    assert found == {"hot": ["MEMORY.md"], "warm": [kept], "cold": [gone]}
+    with pytest.raises(Usage):
+        box.ws.recall("milk", tier="frozen")
