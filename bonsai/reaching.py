@@ -6,7 +6,6 @@ import json
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from hashlib import sha256
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from bonsai.counting import Counting
@@ -125,6 +124,8 @@ class Reaching(Counting):
 
     def _mark(self) -> str:
         """Tells one server from another, and nobody its address."""
+        from hashlib import sha256
+
         return sha256(cold_address(self._database)[0].encode("utf-8", "surrogateescape")).hexdigest()[:16]
 
     def _cold_counts(self) -> dict[str, int]:
