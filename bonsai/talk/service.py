@@ -111,13 +111,18 @@ class Conversation(Recent):
         need_str("query", query)
         need_count("budget of tokens", tokens, 1)
         out = Context(need_name("thread", thread), need_user(user))
-        passages: list[Passage] = []
+        recalled: list[list[Passage]] = []
 
         def meanwhile() -> None:  # while the database works
             out.buffer, out.summary, out.follow_up = self._short_term(thread)
-            passages.extend(self._recalled(user, query))
+            if self._stores.lock.acquire(blocking=False):  # else a connection would wait with us for the other threads
+                try:
+                    recalled.append(self._recalled(user, query))
+                finally:
+                    self._stores.lock.release()
 
         out.history, facts = self._stores.known(thread, contexts.HISTORY, user, CONSIDERED, meanwhile)
+        passages = recalled[0] if recalled else self._recalled(user, query)
         out.facts = by_weight(facts, self._now())[: contexts.FACTS]
         if not query:
             said = (item.content for item in reversed(out.buffer or out.history) if item.role == "user")

@@ -115,6 +115,21 @@ def test_a_text_that_was_only_said_is_erased_without_servers(ws: Path) -> None:
         assert not path.is_file() or WORD.encode() not in path.read_bytes(), path
 
 
+def test_a_service_that_runs_meanwhile_forgets_too(ws: Path) -> None:
+    with Conversation.open(ws, redis_url="", database_url="", facts="sqlite") as talk:
+        talk.write_back("t", "ann", f"It is {WORD}.", "I see.", facts=[Told("code", WORD)])
+        talk.set_summary("t", f"She told {WORD}.")
+        assert talk.person_model("ann", lambda: f"knows {WORD}")
+        with Workspace.open(ws) as workspace:
+            assert workspace.erase(match=WORD, yes=True).complete
+        context = talk.load("t", "ann", "code")
+        assert WORD not in talk.prompt(context)
+        assert [item.content for item in context.history] == ["It is [erased].", "I see."]
+        assert talk.person_model("ann", lambda: "made anew") == "made anew"
+        talk.write_back("t", "ann", "And now?", "Nothing.")
+        assert [item.content for item in talk.load("t", "ann").buffer] == ["And now?", "Nothing."]
+
+
 def test_a_database_of_another_program_is_left_alone(
     ws: Path, database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

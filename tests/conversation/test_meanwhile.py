@@ -2,13 +2,17 @@
 
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import psycopg
 import pytest
 
+from bonsai import Workspace
 from bonsai.adapters import postgres
 from bonsai.adapters.postgres import Postgres
 from bonsai.adapters.postgres_log import PostgresLog
+from bonsai.conversation import Conversation
 from bonsai.conversation.turn import message
 from bonsai.errors import Unavailable
 
@@ -53,6 +57,26 @@ def test_its_error_is_raised_and_the_next_question_is_answered(database: Postgre
     with pytest.raises(ZeroDivisionError):
         database.ask("SELECT 1", (), lambda: [][1 // 0])
     assert database.ask("SELECT 2", ()) == [(2,)]
+
+
+def test_threads_that_wait_for_the_memory_hold_no_connection(
+    tmp_path: Path, database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One thread at a time looks into the memory; thirty others must not use up the connections meanwhile."""
+    Workspace.init(tmp_path)
+    with Conversation.open(tmp_path, redis_url="", database_url=database_url, facts="postgres") as talk:
+        talk._stores.log._database._most = 2  # connections
+        talk.write_back("t", "ann", "hello", "hi")
+
+        def slow(*_: object, **__: object) -> list[object]:
+            time.sleep(0.1)
+            return []
+
+        monkeypatch.setattr(talk._stores.home, "recall_for", slow)
+        monkeypatch.setattr(postgres, "WAIT", 2.0)  # seconds for a connection; all look-ups together take three
+        with ThreadPoolExecutor(30) as pool:
+            found = list(pool.map(lambda _: talk.load("t", "ann", "hello"), range(30)))
+        assert [len(context.history) for context in found] == [2] * 30
 
 
 def test_a_question_that_is_wrong_is_told_after_it(database: Postgres) -> None:
