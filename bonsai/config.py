@@ -13,6 +13,15 @@ class Setting(NamedTuple):
     least: float  # of a text: its characters
     most: float
     about: str
+    choices: tuple[str, ...] = ()  # of a text, where it is one of a few
+
+    @property
+    def allowed(self) -> str:
+        """What it may be, in words."""
+        if self.choices:
+            return ", ".join(self.choices)
+        span = f"{self.least:g} – {self.most:g}"
+        return f"{span} characters" if isinstance(self.default, str) else span
 
     @property
     def shown(self) -> str:
@@ -79,7 +88,10 @@ TABLE: dict[str, dict[str, Setting]] = {
         "short_chars": Setting(200, 0, 1_000_000, "turns up to this length are distilled by rules, also with an LLM"),
     },
     "recall": {
-        "mode": Setting("auto", 0, 20, "lexical, hybrid, or auto: hybrid where the extra embed is installed"),
+        "mode": Setting(
+            *("auto", 0, 20, "lexical, hybrid, or auto: hybrid where the extra embed is installed"),
+            choices=("auto", "lexical", "hybrid"),
+        ),
     },
     "llm": {
         "fast_model": Setting("", 0, 200, "the model that is asked often: distil, tree search"),
@@ -218,6 +230,8 @@ def _fault(part: str, key: str, value: Any) -> str:
     item = TABLE[part].get(key)
     if item is None:
         return f"{part}.{key} is no setting (there are {', '.join(TABLE[part])})"
+    if item.choices:
+        return "" if value in item.choices else f"{part}.{key} must be one of {item.allowed}"
     if isinstance(item.default, str):
         good = isinstance(value, str) and item.least <= len(value) <= item.most and value.isprintable()
         return "" if good else f"{part}.{key} must be a text of at most {item.most:g} characters"

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bonsai.errors import Misconfigured, Unavailable
+from bonsai.errors import Unavailable
 from bonsai.story import Story
 
 if TYPE_CHECKING:
     from bonsai.notes.meaning import Embedder
-
-CHOICES = ("auto", "lexical", "hybrid")  # of the setting recall.mode
 
 
 class Embedding(Story):
@@ -26,7 +24,7 @@ class Embedding(Story):
         """
         from bonsai.adapters import word_vectors
 
-        wanted = mode or self._chosen()
+        wanted = mode or self.settings.text("recall", "mode")
         if wanted not in ("auto", "hybrid") or (wanted == "auto" and not word_vectors.is_there()):
             return None
         try:
@@ -36,10 +34,3 @@ class Embedding(Story):
                 raise
             warnings.append(f"{error}; it was searched by words. {error.hint}")
         return self._embedder
-
-    def _chosen(self) -> str:
-        chosen = self.settings.text("recall", "mode")
-        if chosen not in CHOICES:
-            hint = f"Make it one of {', '.join(CHOICES)}."
-            raise Misconfigured(f"recall.mode is {chosen!r}", path="bonsai.toml", hint=hint)
-        return chosen

@@ -84,7 +84,7 @@ def test_every_page_of_docs_is_linked_from_the_readme() -> None:
 def test_configuration_is_documented_as_it_is() -> None:
     text = (TOP / "docs/configuration.md").read_text(encoding="utf-8")
     rows = [
-        f"| `{part}.{key}` | {item.shown} | {item.least:g} – {item.most:g} | {item.about} |"
+        f"| `{part}.{key}` | {item.shown} | {item.allowed} | {item.about} |"
         for part, keys in TABLE.items()
         for key, item in keys.items()
     ]

@@ -95,10 +95,11 @@ def test_the_settings_choose(memory: Workspace, mode: str, found: int) -> None:
 
 
 def test_a_setting_that_is_none(memory: Workspace) -> None:
-    (Path(memory.root) / "bonsai.toml").write_text('[recall]\nmode = "psychic"\n')
-    with Workspace.open(memory.root) as again, pytest.raises(Misconfigured) as caught:
-        again.recall("car")
-    assert "lexical" in caught.value.hint
+    (Path(memory.root) / "bonsai.toml").write_text('[recall]\nmode = "psychic"\n[purge]\ngrace_days = 0\n')
+    with pytest.raises(Misconfigured) as caught:
+        Workspace.open(memory.root)
+    assert "recall.mode must be one of auto, lexical, hybrid" in caught.value.cause
+    assert "purge.grace_days" in caught.value.cause  # all that is wrong at once
 
 
 def test_the_past_and_the_forgotten_are_found_by_words(memory: Workspace) -> None:
