@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from bonsai.errors import BonsaiError, CannotCreate
 from bonsai.finding import Finding
 from bonsai.notes import layout
-from bonsai.place import COLD
-from bonsai.reaching import PAGE, Reaching
+from bonsai.reaching import PAGE
+from bonsai.rescuing import Rescuing
 
 if TYPE_CHECKING:
     from bonsai.adapters.memory_search import MemorySearch
     from bonsai.facts.archive import ColdRow
     from bonsai.facts.score import Rules
+    from bonsai.facts.tree import Node
     from bonsai.notes.change import Plan
     from bonsai.notes.draft import Draft
     from bonsai.passes.consolidate import Leaving, Mode
@@ -23,10 +25,11 @@ if TYPE_CHECKING:
     from bonsai.passes.tiered import ColdHit, ConsolidateReport
     from bonsai.run import Run
 
+REBUILD_MODEL = "BONSAI_LLM_REBUILD_MODEL"
 MORE, LEAST = 3, 30  # times as many cold rows are looked at as hits are wanted; at least so many
 
 
-class Archiving(Reaching, Finding):
+class Archiving(Rescuing, Finding):
     """A workspace whose facts leave for a cold tier, and come back."""
 
     def cold_init(self) -> bool:
@@ -52,12 +55,14 @@ class Archiving(Reaching, Finding):
         self._answers()
         return [ColdHit.of(row, rules, now) for row in found]
 
-    def consolidate(self, mode: Mode = "quick") -> ConsolidateReport:
+    def consolidate(self, mode: Mode = "quick", *, llm: str = "") -> ConsolidateReport:
         """Let facts that are worth little leave the tree for the cold tier, tidy, and show what is hot now: one run.
 
         Args:
             mode: quick; daily takes dead nodes away too; monthly also what is past its retention in the cold tier; full
                 the same with every note read again, and a look at the shape of the tree.
+            llm: the endpoint of a language model that may reshape the tree, in the same run (monthly and full). Without
+                one, and where it fails, the counts of the tree are all that is made anew.
         """
 
         from bonsai.facts import hot
@@ -66,11 +71,12 @@ class Archiving(Reaching, Finding):
         from bonsai.passes import branches, consolidate
         from bonsai.passes.tiered import ConsolidateReport
 
-        rules = Rules.of(self.settings)
+        rules, report = Rules.of(self.settings), ConsolidateReport(mode, self._me, self.now_iso)
+        report.warnings += self.config_warnings
+        shape = self._shape(llm, report) if mode in ("monthly", "full") else ""
         with self._writing() as run:
             run.look(full=mode == "full")
             run.commit_edits()
-            report = ConsolidateReport(mode, self._me, run.now_iso, warnings=list(self.config_warnings))
             draft, out = run.draft(), self._leaving(run, report, rules)
             if out:
                 archive = self._need_cold(True)
@@ -83,7 +89,7 @@ class Archiving(Reaching, Finding):
                 self._prune(run, draft, report)
             if mode in ("monthly", "full"):
                 self._expire(run, report, rules)
-                report.tree_rebuilt = True  # as it always is: the index is made of the notes
+                self._reshape(run, draft, report, shape)
             if mode == "full":
                 nodes = branches.nodes(run.view, self.tree, run.times(), self._cold_counts())
                 report.analysis = trees.analysis(nodes, trees.Limits.of(self.settings))
@@ -118,6 +124,54 @@ class Archiving(Reaching, Finding):
             return consolidate.edited_by_hand(paths, self._history.log(asked)) if paths else set()
 
         return consolidate.leaving(run.view, run.draft(), self.tree, weighed, accesses, by_person, held, rules)
+
+    def _shape(self, endpoint: str, report: ConsolidateReport) -> str:
+        """What a model says to the tree, asked before anything is locked; "" where nobody is asked, or it fails."""
+        from bonsai.passes import consolidate
+
+        report.tree_rebuilt = "counts-only"
+        if not endpoint:
+            return ""
+        try:
+            return self._ask_for_shape(endpoint, self._all_nodes())
+        except BonsaiError as error:
+            report.tree_rebuilt = "failed"
+            report.warnings.append(f"{consolidate.reason(error)}; the tree keeps its shape")
+            return ""
+
+    def _ask_for_shape(self, endpoint: str, nodes: dict[str, Node]) -> str:
+        """A proposal for a better shape of the tree, from the model at an endpoint. Raises Unavailable, Refused."""
+        from bonsai.adapters.llm import HttpLlm
+        from bonsai.facts import tree as trees
+
+        model = os.environ.get(REBUILD_MODEL, "") or self.settings.text("llm", "rebuild_model")
+        return HttpLlm(endpoint, model).complete(trees.prompt(nodes, trees.Limits.of(self.settings)))
+
+    def _all_nodes(self, *, full: bool = False) -> dict[str, Node]:
+        """The nodes of the tree with their counts; `full`: with every note read again."""
+        from bonsai.passes import branches
+
+        cold = self._cold_counts()
+        with self._reading() as (run, _):
+            return branches.nodes(run.look(full=full), self.tree, run.times(), cold)
+
+    def _reshape(self, run: Run, draft: Draft, report: ConsolidateReport, answer: str) -> None:
+        """Draft what of a model's answer makes sense for the tree as it is now; all of it or nothing."""
+        from bonsai.facts import tree as trees
+        from bonsai.passes import branches, consolidate
+
+        if not answer:
+            return
+        limits = trees.Limits.of(self.settings)
+        nodes = branches.nodes(run.view, self.tree, run.times(), self._cold_counts())
+        try:
+            with draft.whole():
+                found = trees.proposal(answer, nodes, limits)
+                report.moved = branches.rebuild(run.view, draft, self.tree, found, run.now_iso, limits)[1]
+            report.tree_rebuilt = "llm"
+        except BonsaiError as error:
+            report.tree_rebuilt = "failed"
+            report.warnings.append(f"{consolidate.reason(error)}; the tree keeps its shape")
 
     def _prune(self, run: Run, draft: Draft, report: ConsolidateReport) -> None:
         from bonsai.passes import branches, consolidate
@@ -215,56 +269,4 @@ class Archiving(Reaching, Finding):
             path = archives.place(row, self.tree)
             if not self._store.exists(path):
                 found.put(document(path, archives.note_of(row, "")), nowhere)
-        return found
-
-    # -- its file, mended ------------------------------------------------------------------------------
-
-    def cold_fault(self) -> str:
-        """How the file of the cold tier is damaged, and what to do; "" where it is sound, or there is none.
-
-        Raises Busy, Refused, IoFailed.
-        """
-        from bonsai.adapters import sqlite_cold
-
-        return sqlite_cold.fault(f"{self.root}/{COLD}")
-
-    def cold_mend(self) -> list[str]:
-        """Make a damaged file of the cold tier anew, and keep it beside the new one; says what was done.
-
-        The new one holds the rows that can still be read, and of those that cannot each note that a consolidate took
-        out of the tree, as the history has it.
-        """
-        from bonsai.adapters import sqlite_cold
-
-        self._disconnect()
-        path = f"{self.root}/{COLD}"
-        try:
-            if not self.cold_fault():
-                return []
-            departed = self._departed()
-        except BonsaiError as error:
-            return [f"left {COLD} as it is: {error}"]
-        rows, states = sqlite_cold.readable(path)
-        known = {(row.agent, row.path or row.id) for row in rows}
-        again = [row for row in departed if (row.agent, row.path) not in known]
-        kept = sqlite_cold.renew(path, [*rows, *again], states)
-        told = f"{len(rows)} of its rows could be read, {len(again)} are from the history"
-        return [f"made {COLD} anew ({told}); the damaged one is kept as .bonsai/{kept}"]
-
-    def _departed(self) -> list[ColdRow]:
-        """The rows of all notes that a consolidate took out of the tree, and that do not stand there now."""
-        from bonsai.facts import archive as archives
-        from bonsai.facts import fact as facts
-
-        last: dict[str, str] = {}  # path → the commit before it left for the last time
-        for commit in self._history.log(saying=["Bonsai-Op: consolidate"]):
-            if commit.op == "consolidate" and commit.parents:
-                for path in commit.paths:
-                    last.setdefault(path, commit.parents[0])
-        gone = [path for path in last if layout.domain_of(path) and not self._store.exists(path)]
-        found = []
-        for path, data in zip(gone, self._history.read_many([(last[path], path) for path in gone]), strict=True):
-            fact = facts.read(path, data or b"")
-            if data and fact.evictable:
-                found.append(archives.row_of(fact, layout.tree_of(path).agent, data))
         return found

@@ -27,10 +27,10 @@ class Checks(Committing, Watched):
     if TYPE_CHECKING:  # of Archiving, which stands beside this
 
         def cold_fault(self) -> str:
-            """See Archiving."""
+            """See Rescuing."""
 
         def cold_mend(self) -> list[str]:
-            """See Archiving."""
+            """See Rescuing."""
 
     def status(self) -> StatusReport:
         """The health of the memory, found out live."""

@@ -171,7 +171,7 @@ ORIGINAL: dict[str, tuple[str, str] | None] = {
 }
 
 
-def original(data: bytes) -> tuple[Settings, list[str]]:
+def original(data: bytes, path: str = "memory/config.json") -> tuple[Settings, list[str]]:
     """The settings that config.json of the original tiered memory says, and a warning for each key that says none."""
     import json
 
@@ -180,7 +180,7 @@ def original(data: bytes) -> tuple[Settings, list[str]]:
     except (ValueError, RecursionError):
         given = None
     if not isinstance(given, dict):
-        return defaults(), ["memory/config.json is no JSON object, so it is passed over"]
+        return defaults(), [f"{path} is no JSON object, so it is passed over"]
     values, warnings = dict(defaults().values), []
     pairs = {
         f"{part}.{key}": value for part, keys in given.items() if isinstance(keys, dict) for key, value in keys.items()
@@ -189,11 +189,11 @@ def original(data: bytes) -> tuple[Settings, list[str]]:
     for name, value in pairs.items():
         ours = ORIGINAL.get(name)
         if ours is None:
-            warnings += [] if name in ORIGINAL else [f"memory/config.json: {name} is no setting"]
+            warnings += [] if name in ORIGINAL else [f"{path}: {name} is no setting"]
             continue
         number = type(TABLE[ours[0]][ours[1]].default)(value) if isinstance(value, int | float) else value
         if fault := _fault(*ours, number):
-            warnings.append(f"memory/config.json: {name}: {fault}")
+            warnings.append(f"{path}: {name}: {fault}")
         else:
             values[ours] = number
     return Settings(values), warnings

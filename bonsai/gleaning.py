@@ -6,9 +6,11 @@ import json
 import os
 from collections.abc import Sequence
 from contextlib import suppress
-from datetime import date
+from dataclasses import replace
+from datetime import date, timedelta
 from typing import TYPE_CHECKING
 
+from bonsai.adapters import clock
 from bonsai.errors import BadData, BonsaiError, NotFound, Unavailable, Usage
 from bonsai.notes import layout
 from bonsai.remembering import Remembering
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
     from bonsai.run import Run
 
 TURNS = ".bonsai/turns.jsonl"  # conversations that wait to be distilled
+ADOPTED = ".bonsai/adopted.json"  # files of the original that were taken over: path → size, time
 BATCH = 20  # turns in one prompt
 FAST_MODEL = "BONSAI_LLM_FAST_MODEL"
 
@@ -139,14 +142,15 @@ class Gleaning(Remembering):
 
     # -- daily notes -----------------------------------------------------------------------------------
 
-    def ingest_daily(self, day: str = "") -> IngestReport:
-        """Remember the facts in the daily notes (of one day, `YYYY-MM-DD`); what was taken in before stays one note."""
+    def ingest_daily(self, day: str = "", *, days: int = 0, dry_run: bool = False) -> IngestReport:
+        """Remember the facts in the daily notes; what was taken in before stays one note.
 
-        from bonsai.facts import check
-        from bonsai.notes import secrets
+        Args:
+            day: only of this day (`YYYY-MM-DD`). `days`: only of the last so many days, today among them.
+            dry_run: only say which facts are new.
+        """
         from bonsai.passes import daily
-        from bonsai.passes.remember import Wanted
-        from bonsai.passes.tiered import IngestReport
+        from bonsai.passes.tiered import Ingested, IngestReport
 
         with self._reading() as (run, _):
             view = run.look()
@@ -155,23 +159,34 @@ class Gleaning(Remembering):
         if day:
             when = daily.parse_day(day).isoformat()
             paths = [path for path in paths if layout.name_of(path).startswith(when)]
-        wanted: list[Wanted] = []
-        read: list[str] = []
-        for path in paths:
-            if path in held:
-                continue
-            said = layout.name_of(path)[:10]
-            created = f"{said}T12:00:00Z" if _is_day(said) else ""
-            data = self._store.read(path)
-            for item in check.entries(data.decode("utf-8", "replace")):
-                if not secrets.find(item.text):
-                    wanted.append(
-                        Wanted(item.text, importance=item.importance, metadata=item.metadata, created=created)
-                    )
-            read.append(path)
-        reports = self.remember_all(wanted) if wanted else []
-        new = [report.path for report in reports if report.new]
-        return IngestReport(read, list(dict.fromkeys(new)), next((r.commit for r in reports if r.commit), None))
+        if days:
+            first = f"{clock.local(self.now()).date() - timedelta(days=days - 1)}"
+            paths = [path for path in paths if layout.name_of(path)[:10] >= first]
+        read = [path for path in paths if path not in held]
+        wanted = [item for path in read for item in self._said_on(path)]
+        reports = (self._foreseen(wanted) if dry_run else self.remember_all(wanted)) if wanted else []
+        told = {report.path: (report, item) for report, item in zip(reports, wanted, strict=True) if report.new}
+        facts = [
+            Ingested(report.id, item.text, report.category, item.importance or 0.0, report.metadata)
+            for report, item in told.values()
+        ]
+        sha = next((report.commit for report in reports if report.commit), None)
+        return IngestReport(read, list(told), sha, facts, len(wanted) - len(facts), dry_run)
+
+    def _said_on(self, path: str) -> list[Wanted]:
+        """The facts in a daily note, dated as it is; without what looks like a credential."""
+        from bonsai.facts import check
+        from bonsai.notes import secrets
+        from bonsai.passes.remember import Wanted
+
+        day = layout.name_of(path)[:10]
+        created = f"{day}T12:00:00Z" if _is_day(day) else ""
+        entries = check.entries(self._store.read(path).decode("utf-8", "replace"))
+        return [
+            Wanted(item.text, importance=item.importance, metadata=item.metadata, created=created)
+            for item in entries
+            if not secrets.find(item.text)
+        ]
 
     def validate(self, file: str = "") -> ValidateReport:
         """What a note lacks: tools without a URL, actions without a command, decisions without a next step.
@@ -179,7 +194,6 @@ class Gleaning(Remembering):
         A relative date comes with what to write instead. `file`: "" is today's daily note. Raises NotFound.
         """
 
-        from bonsai.adapters import clock
         from bonsai.facts import check
         from bonsai.notes import dates, lifecycle
         from bonsai.passes.tiered import ValidateReport
@@ -245,6 +259,20 @@ class Gleaning(Remembering):
                 self._noted_for(agent, values)
         return report
 
+    def adopt_new(self) -> AdoptReport | None:
+        """Take over what the original has as JSON where that is new or has changed since; None where it has not."""
+        from bonsai.facts import original
+
+        folders = dict.fromkeys((layout.MEMORY, f"{layout.MEMORY}/{self.tree.owner}"))
+        found = (self._store.stat(f"{folder}/{name}") for folder in folders for name in original.FILES)
+        seen = {entry.path: [entry.stat.size, entry.stat.mtime_ns] for entry in found if entry}
+        known = self._json(ADOPTED)
+        if all(known.get(path) == stamp for path, stamp in seen.items()):
+            return None
+        report = self.adopt()
+        self._store.generate(ADOPTED, json.dumps({**known, **seen}).encode())
+        return report
+
     def _fact_notes(self, view: View, tree: layout.Tree) -> list[str]:
         from bonsai.facts import fact as facts
 
@@ -286,6 +314,7 @@ class Gleaning(Remembering):
         """What recall finds, as facts; `llm`: the endpoint of a model that names the branches to look in."""
 
         from bonsai.facts import fact as facts
+        from bonsai.facts.extract import extract
         from bonsai.facts.score import Rules
         from bonsai.passes.tiered import Retrieved
 
@@ -296,7 +325,9 @@ class Gleaning(Remembering):
             data = b""
             with suppress(BonsaiError):
                 data = self._cold_note(hit.path) if hit.tier == "cold" else self._store.read(hit.path)
-            found.append(Retrieved.of(hit, facts.read(hit.path, data), accesses.get(hit.path, 0), rules, now))
+            fact = facts.read(hit.path, data)
+            fact = replace(fact, metadata=fact.metadata.joined(extract(hit.text)))
+            found.append(Retrieved.of(hit, fact, accesses.get(hit.path, 0), rules, now))
         return found
 
 

@@ -165,8 +165,11 @@ class Place:
 
     def _settings(self) -> config.Settings:
         base, self.config_warnings = config.defaults(), list[str]()
-        with suppress(NotFound, Refused):  # of the tiered memory that bonsai took over
-            base, self.config_warnings = config.original(self._store.read(f"{layout.MEMORY}/config.json"))
+        for folder in dict.fromkeys((f"{layout.MEMORY}/{self.tree.owner}", layout.MEMORY)):
+            path = f"{folder}/config.json"
+            with suppress(NotFound, Refused):  # of the tiered memory that bonsai took over; its own comes first
+                base, self.config_warnings = config.original(self._store.read(path), path)
+                break
         with suppress(NotFound):
             return config.parse(self._store.read(layout.CONFIG), base=base)
         return base

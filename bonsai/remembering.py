@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from bonsai.cloud import Cloud
 
 if TYPE_CHECKING:
+    from bonsai.notes.dates import Phrase
     from bonsai.passes.remember import Wanted
     from bonsai.passes.tiered import RememberReport
 
@@ -74,19 +75,12 @@ class Remembering(Cloud):
     def remember_all(self, wanted: Sequence[Wanted]) -> list[RememberReport]:
         """Remember several things in one run; all of them or none."""
 
-        from bonsai.adapters import clock
         from bonsai.facts.score import Rules
-        from bonsai.notes import dates, lifecycle, worth
+        from bonsai.notes import worth
         from bonsai.passes import remember
         from bonsai.passes.cared import Absolute
 
-        today = clock.local(self.now()).date()
-        sourced, known = [], []
-        for item in wanted:
-            day = lifecycle.moment(item.created[:10]) if item.created else None
-            text, dated = dates.absolute(item.text, day.date() if day else today)
-            known.append((dated, worth.find(text)))
-            sourced.append(replace(item, text=text, source=item.source or self.actor))
+        sourced, dates = self._sourced(wanted)
         with self._writing() as run:
             run.look()
             run.commit_edits()
@@ -99,8 +93,32 @@ class Remembering(Cloud):
         for report in reports:
             report.commit = sha if report.path in changed else None
         synced = self._store_cold([report.path for report in reports]) if reports else False
-        for report, (dated, flags) in zip(reports, known, strict=True):
+        for report, item, dated in zip(reports, sourced, dates, strict=True):
             report.cold_synced = synced
-            report.dates = [Absolute(report.path, item.line, item.text, item.absolute) for item in dated]
-            report.flags = [f"{flag.kind}: {flag.advice}" for flag in flags]
+            report.dates = [Absolute(report.path, date.line, date.text, date.absolute) for date in dated]
+            report.flags = [f"{flag.kind}: {flag.advice}" for flag in worth.find(item.text)]
         return reports
+
+    def _foreseen(self, wanted: Sequence[Wanted]) -> list[RememberReport]:
+        """What `remember_all` would say of the notes; nothing is written."""
+        from bonsai.facts.score import Rules
+        from bonsai.passes import remember
+
+        rules, sourced = Rules.of(self.settings), self._sourced(wanted)[0]
+        with self._reading() as (run, _):
+            return remember.remember(run.look(), run.draft(), self.tree, sourced, run.now_iso, rules)[1]
+
+    def _sourced(self, wanted: Sequence[Wanted]) -> tuple[list[Wanted], list[list[Phrase]]]:
+        """The same with absolute dates and with who says it; and the dates of each that were relative."""
+        from bonsai.adapters import clock
+        from bonsai.notes import dates, lifecycle
+
+        found: list[Wanted] = []
+        known: list[list[Phrase]] = []
+        today = clock.local(self.now()).date()
+        for item in wanted:
+            day = lifecycle.moment(item.created[:10]) if item.created else None
+            text, dated = dates.absolute(item.text, day.date() if day else today)
+            found.append(replace(item, text=text, source=item.source or self.actor))
+            known.append(dated)
+        return found, known

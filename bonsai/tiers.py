@@ -10,7 +10,6 @@ from bonsai.errors import Usage
 from bonsai.gleaning import Gleaning
 
 if TYPE_CHECKING:
-    from bonsai.facts import tree as trees
     from bonsai.notes.change import Plan
     from bonsai.notes.draft import Draft
     from bonsai.notes.view import View
@@ -23,8 +22,6 @@ if TYPE_CHECKING:
         TreeShown,
     )
     from bonsai.run import Run
-
-REBUILD_MODEL = "BONSAI_LLM_REBUILD_MODEL"
 
 
 class Tiers(Gleaning):
@@ -128,8 +125,14 @@ class Tiers(Gleaning):
         if not place:
             hint = f"Name one with --llm-endpoint or {ENDPOINT}, or give a proposal with --proposal FILE."
             raise Usage("a rebuild needs the endpoint of a language model", hint=hint)
-        model = os.environ.get(REBUILD_MODEL, "") or self.settings.text("llm", "rebuild_model")
-        return self._model(place, model).complete(self.tree_prompt())
+        return self._ask_for_shape(place, self._all_nodes())
+
+    def tree_recount(self) -> RebuildReport:
+        """Make the index anew without a model: every note is read again, every node counted."""
+        from bonsai.passes.tiered import RebuildReport
+
+        nodes = self._all_nodes(full=True)
+        return RebuildReport([], {}, tree_rebuilt="counts-only", nodes=len(nodes))
 
     def tree_rebuild(self, answer: Any, *, apply: bool = False) -> RebuildReport:
         """What of a proposal (a model's answer, or an object) makes sense here; `apply`: do it, as one guarded run.
@@ -142,9 +145,10 @@ class Tiers(Gleaning):
         from bonsai.passes.tiered import RebuildReport
 
         limits = trees.Limits.of(self.settings)
-        found = trees.proposal(answer, self._all_nodes(), limits)
+        nodes = self._all_nodes()
+        found = trees.proposal(answer, nodes, limits)
         moves = [{"from": move.from_, "to": move.to, "reason": move.reason} for move in found.moves]
-        report = RebuildReport(moves, dict(found.about))
+        report = RebuildReport(moves, dict(found.about), nodes=len(nodes))
         if not apply:
             return report
 
@@ -152,15 +156,8 @@ class Tiers(Gleaning):
             made, report.paths = branches.rebuild(view, draft, self.tree, found, run.now_iso, limits)
             return made, report
 
-        report.applied = True
+        report.applied, report.tree_rebuilt = True, "llm"
         return self._run(plan)
-
-    def _all_nodes(self) -> dict[str, trees.Node]:
-        from bonsai.passes import branches
-
-        cold = self._cold_counts()
-        with self._reading() as (run, _):
-            return branches.nodes(run.look(), self.tree, run.times(), cold)
 
     # -- metrics ---------------------------------------------------------------------------------------
 

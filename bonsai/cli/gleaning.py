@@ -98,15 +98,26 @@ def _text(text: str | None, file: str | None) -> str:
 @verb("ingest-daily", "bonsai ingest-daily\nbonsai ingest-daily 2026-03-15")
 @click.argument("day", metavar="[DATE]", required=False, default="")
 @click.option("--date", "--file", "given", default="", metavar="DATE", help="The same as the argument.")
+@click.option("--days", type=click.IntRange(1), default=None, metavar="N", help="Only of the last N days.")
+@click.option("--dry-run", is_flag=True, help="Only say which facts are new.")
 @tier_options
 @door
-def ingest_daily(door: Door, day: str, given: str) -> int:
+def ingest_daily(door: Door, day: str, given: str, days: int | None, dry_run: bool) -> int:
     """Remember the facts that stand in the daily notes. A second time changes nothing."""
     from bonsai.cli import render_gleaning
 
     with connected(door) as workspace:
-        report = workspace.ingest_daily(day or given)
-    return answer(door, report, render_gleaning.ingested(report), report)
+        report = workspace.ingest_daily(day or given, days=days or 0, dry_run=dry_run)
+    old = {
+        "files_scanned": len(report.files),
+        "mode": "rule",
+        "facts_found": len(report.facts),
+        "facts_stored": 0 if dry_run else len(report.facts),
+        "facts_skipped": report.skipped,
+        "llm_fallbacks": 0,
+        "facts": report.facts,
+    }
+    return answer(door, report, render_gleaning.ingested(report), old)
 
 
 @verb("validate", "bonsai validate\nbonsai validate --file memory/2026-02-13.md")

@@ -96,9 +96,10 @@ def tree_search(
     """Search a tree index (memory-tree.json) as tree_search.py does."""
     from bonsai.passes import tree_search as search
 
+    tree = _tree(tree_file)
     nodes = [
-        search.Node(path, _count(node), str(node.get("desc", "")))
-        for path, node in _tree(tree_file).items()
+        search.Node(path, sum(_counts(node).values()), str(node.get("desc", "")))
+        for path, node in tree.items()
         if path != "root"
     ]
     found = search.by_words(query, nodes)
@@ -115,7 +116,7 @@ def tree_search(
             screen.say([f"bonsai: {error}; it was searched by words"])
     elif mode == "llm":
         screen.say(["bonsai: --mode llm needs --llm-endpoint URL; it was searched by words"])
-    results = [choice._asdict() for choice in found[:top_k]]
+    results = [{**choice._asdict(), **_counts(tree.get(choice.path, {}))} for choice in found[:top_k]]
     _write({"query": query, "mode": mode, "results": results, "count": len(results)}, output)
     return 0
 
@@ -131,8 +132,9 @@ def _tree(file: str) -> dict[str, dict[str, Any]]:
     return {str(path): node for path, node in nodes.items() if isinstance(node, dict)}
 
 
-def _count(node: dict[str, Any]) -> int:
-    return sum(int(value) for name in ("warm_count", "cold_count") if isinstance(value := node.get(name), int))
+def _counts(node: dict[str, Any]) -> dict[str, int]:
+    counts = {name: node.get(name) for name in ("warm_count", "cold_count")}
+    return {name: value if isinstance(value, int) else 0 for name, value in counts.items()}
 
 
 def _read(file: str) -> str:

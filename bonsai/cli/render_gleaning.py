@@ -31,10 +31,12 @@ def remembered(reports: Sequence[RememberReport]) -> Iterator[Line | str]:
 
 def ingested(report: IngestReport) -> Iterator[Line | str]:
     """`ingest-daily`."""
-    yield f"Daily notes read: {len(report.files)}, new facts: {len(report.created)}"
+    yield f"Daily notes read: {len(report.files)}, new facts: {len(report.created)}, known: {report.skipped}"
     yield from (f"  {path}" for path in report.created[:MOST])
     if len(report.created) > MOST:
         yield f"  … {len(report.created) - MOST} more"
+    if report.dry_run and report.created:
+        yield "Nothing was written: leave --dry-run out to remember them."
     yield from committed(report.commit)
 
 

@@ -59,6 +59,9 @@ def pruned(report: PruneReport) -> Iterator[Line | str]:
 
 def rebuilt(report: RebuildReport) -> Iterator[Line | str]:
     """`tree --rebuild`."""
+    if report.tree_rebuilt == "counts-only":
+        yield f"Counted anew: {report.nodes} nodes. A language model can propose a better shape: --llm-endpoint URL."
+        return
     for move in report.moves:
         yield f"{move['from']} → {move['to']}" + (f"  ({move['reason']})" if move["reason"] else "")
     for path, about in report.descriptions.items():

@@ -68,8 +68,25 @@ def connected(door: Door) -> Iterator["Workspace"]:
     with door.workspace() as workspace:
         workspace.connect(meta.get(URL, ""), meta.get(TOKEN, ""))
         screen.say([f"bonsai: {warning}" for warning in workspace.config_warnings])
+        if is_original():
+            _adopt(workspace)
         yield workspace
         screen.say([f"bonsai: {warning}" for warning in workspace.cold_warnings()])
+
+
+def _adopt(workspace: "Workspace") -> None:
+    """The files of the original go on working without a word: who calls its scripts may have nothing else yet."""
+    from bonsai.errors import BonsaiError
+
+    try:
+        taken = workspace.adopt_new()
+    except BonsaiError as error:
+        screen.say([f"bonsai: the files of the original were not taken over: {error}"])
+        return
+    if taken and taken.created:
+        screen.say([f"bonsai: took over {len(taken.created)} facts from the files of the original"])
+    if taken:
+        screen.say([f"bonsai: {item.path}: {item.reason}" for item in taken.skipped])
 
 
 def answer(door: Door, report: Any, lines: screen.Lines, original: Any, code: int = 0) -> int:

@@ -1,6 +1,7 @@
 """The commands of the tiers: remember, hot, tree, consolidate, cold, metrics, sync-critical."""
 
 import json
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -32,7 +33,7 @@ MODES = click.Choice(["quick", "daily", "monthly", "full"])
 @click.option("--key", default="", metavar="K", help="The same key is the same note, with a newer value.")
 @click.option("--confidence", type=float, default=None, metavar="0-1", help="How sure (0.8 with a key).")
 @click.option("--url", "urls", multiple=True, metavar="URL", help="A URL to keep; again for more.")
-@click.option("--command", "commands", multiple=True, metavar="CMD", help="A command to keep.")
+@click.option("--command", "--cmd", "commands", multiple=True, metavar="CMD", help="A command to keep.")
 @click.option("--path", "paths", multiple=True, metavar="PATH", help="A path to keep.")
 @click.option("--tag", "tags", multiple=True, metavar="TAG", help="A tag.")
 @click.option("--source", default="", metavar="S", help="Who says so; web or tool (web:URL): not trusted.")
@@ -123,7 +124,7 @@ def _json(text: str) -> Any:
 @click.option("--add", nargs=2, default=None, metavar="PATH DESC", help="Make a node, or describe one anew.")
 @click.option("--remove", default=None, metavar="PATH", help="Take an empty node away.")
 @click.option("--prune", is_flag=True, help="Take away empty nodes in which nothing happened for long.")
-@click.option("--rebuild", is_flag=True, help="Have a language model propose a better shape.")
+@click.option("--rebuild", is_flag=True, help="Count it anew; have a language model propose a better shape.")
 @click.option("--llm-endpoint", default="", metavar="URL", help="The model (or BONSAI_LLM_ENDPOINT).")
 @click.option("--proposal", default=None, metavar="FILE", help="The proposal, instead of asking a model; `-` is stdin.")
 @click.option("--apply", "apply_", is_flag=True, help="Do what is proposed, as one run.")
@@ -142,6 +143,7 @@ def tree(
     apply_: bool,
 ) -> int:
     """Show or change the categories: the domains with what they are about, and how much is in them."""
+    from bonsai.adapters.llm import ENDPOINT
     from bonsai.cli import render_tiers
 
     if sum((show, add is not None, remove is not None, prune, rebuild)) > 1:
@@ -156,6 +158,10 @@ def tree(
         if prune:
             pruned = workspace.tree_prune()
             return answer(door, pruned, render_tiers.pruned(pruned), {"pruned": len(pruned.pruned)})
+        if rebuild and not (llm_endpoint or os.environ.get(ENDPOINT) or proposal is not None or apply_):
+            counted = workspace.tree_recount()
+            old = {"tree_rebuilt": counted.tree_rebuilt, "nodes": counted.nodes}
+            return answer(door, counted, render_tiers.rebuilt(counted), old)
         if rebuild:
             said = _proposal(workspace, llm_endpoint, proposal)
             shaped = workspace.tree_rebuild(said, apply=apply_)
@@ -182,15 +188,16 @@ def _proposal(workspace: Any, endpoint: str, file: str | None) -> str:
     bonsai consolidate --mode full --json""",
 )
 @click.option("--mode", type=MODES, default="quick", show_default=True, help="How thoroughly.")
+@click.option("--llm-endpoint", default="", metavar="URL", help="A model that may reshape the tree (monthly, full).")
 @tier_options
 @door
-def consolidate(door: Door, *, mode: Any) -> int:
+def consolidate(door: Door, *, mode: Any, llm_endpoint: str) -> int:
     """Let facts that are worth little leave the tree for the cold tier.
 
     \b
     quick    old facts of a low score go to the cold tier; what is hot is shown anew
     daily    also takes dead nodes of the tree away
-    monthly  also deletes what is frozen and past its retention
+    monthly  also counts the tree anew, and deletes what is frozen and past its retention
     full     the same with everything read again
 
     One commit, which `bonsai undo` takes back.
@@ -198,7 +205,7 @@ def consolidate(door: Door, *, mode: Any) -> int:
     from bonsai.cli import render_tiers
 
     with connected(door) as workspace:
-        report = workspace.consolidate(mode)
+        report = workspace.consolidate(mode, llm=llm_endpoint)
     return answer(door, report, render_tiers.consolidated(report), report)
 
 

@@ -101,7 +101,7 @@ def rebuild(
         source = rename.domain_on_disk(view, tree, move.from_)
         start = f"{tree.domains}/{source}/"
         for row in sorted([*view.notes(tree), *view.notes(tree, archived=True)], key=lambda row: row.path):
-            if row.path.startswith(start) and row.path not in moved:
+            if row.path.startswith(start) and row.path not in moved and draft.get(row.path) is not None:
                 below = layout.folder_of(row.path[len(start) :])
                 to = f"{move.to}/{below}".strip("/")
                 moved[row.path] = _relocated(view, draft, row.path, to)

@@ -154,6 +154,9 @@ def told(report: ConsolidateReport, out: Sequence[Leaving]) -> str:
         lines.append(f"- … {len(out) - LISTED} more")
     if report.pruned:
         lines.append(f"Empty nodes taken away: {', '.join(report.pruned)}")
+    if report.moved:
+        lines.append(f"Notes that moved as a model proposed for the tree: {len(report.moved)}")
+        lines += [f"- {layout.printable(path)}" for path in report.moved[:LISTED]]
     if report.cold_deleted:
         lines.append(f"Frozen rows past their retention, deleted from the cold tier: {report.cold_deleted}")
     lines += report.analysis

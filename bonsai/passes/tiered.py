@@ -67,13 +67,18 @@ class PruneReport:
 
 @dataclass(slots=True)
 class RebuildReport:
-    """`tree --rebuild`: what is proposed; `applied` with where the notes are now, once it is done."""
+    """`tree --rebuild`: what is proposed; `applied` with where the notes are now, once it is done.
+
+    `tree_rebuilt`: "llm" where a proposal was applied, "counts-only" where no model was asked; of so many `nodes`.
+    """
 
     moves: list[dict[str, str]]
     descriptions: dict[str, str]
     applied: bool = False
     paths: list[str] = field(default_factory=list)
     commit: str | None = None
+    tree_rebuilt: str = ""
+    nodes: int = 0
 
 
 @dataclass(slots=True)
@@ -90,7 +95,11 @@ class HotReport:
 
 @dataclass(slots=True)
 class ConsolidateReport:
-    """`consolidate`; `evicted` are the notes that left the tree, `cold_synced` the rows that waited to be sent."""
+    """`consolidate`; `evicted` are the notes that left the tree, `cold_synced` the rows that waited to be sent.
+
+    `tree_rebuilt` (monthly, full): "counts-only", "llm" where a model reshaped it (`moved`: where the notes are now),
+    "failed" where it could not.
+    """
 
     mode: str
     agent_id: str
@@ -98,13 +107,13 @@ class ConsolidateReport:
     evicted_warm: int = 0
     archived_cold: int = 0
     pruned_nodes: int = 0
-    tree_rebuilt: bool = False
+    tree_rebuilt: str = ""
     cold_deleted: int = 0
     hot_size_bytes: int = 0
     tiers: dict[str, int] = field(default_factory=dict)
     evicted: list[str] = field(default_factory=list)
     pruned: list[str] = field(default_factory=list)
-    kept: list[str] = field(default_factory=list)
+    moved: list[str] = field(default_factory=list)
     cold_synced: int = 0
     analysis: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
@@ -195,12 +204,29 @@ class DistillReport:
 
 
 @dataclass(slots=True)
+class Ingested:
+    """A fact out of a daily note."""
+
+    id: str
+    text: str
+    category: str
+    importance: float
+    metadata: Metadata
+
+
+@dataclass(slots=True)
 class IngestReport:
-    """`ingest-daily`: the daily notes that were read, and the notes that are new."""
+    """`ingest-daily`: the daily notes that were read, and the notes that are new (or would be, in a dry run).
+
+    `skipped`: facts that were known.
+    """
 
     files: list[str]
     created: list[str]
     commit: str | None
+    facts: list[Ingested] = field(default_factory=list)
+    skipped: int = 0
+    dry_run: bool = False
 
 
 @dataclass(slots=True)

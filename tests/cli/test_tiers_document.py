@@ -159,6 +159,46 @@ def test_the_answers_have_the_shape_of_the_original(place: Path, capsys: pytest.
     assert Path("MEMORY-agent-2.md").exists()
 
 
+def test_the_files_of_the_original_go_on_working_without_a_step_more(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fact = {"id": "abc123def456", "text": "See https://docs.example.org/deps for the deps", "category": "projects/x"}
+    Path("memory/default").mkdir()
+    Path("memory/default/warm-memory.json").write_text(json.dumps([fact]))
+    code, out = run(["search-url", "--url", "example.org", "--style", "original"], capsys)
+    assert (code, json.loads(out)["results"][0]["id"]) == (0, "abc123def456")
+    assert json.loads(out)["results"][0]["metadata"]["urls"] == ["https://docs.example.org/deps"]
+    code, out = run(["retrieve", "--query", "deps", "--style", "original"], capsys)
+    assert json.loads(out)[0]["metadata"]["urls"] == ["https://docs.example.org/deps"]
+    assert main.run(["search-url", "--url", "example.org", "--style", "original"]) == 0
+    assert "took over" not in capsys.readouterr().err
+    Path("memory/default/warm-memory.json").write_text("{")
+    assert main.run(["metrics", "--style", "original"]) == 0
+    assert "warm-memory.json" in capsys.readouterr().err
+
+
+def test_what_later_versions_of_the_original_answer(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def told(*arguments: str) -> Any:
+        code, out = run([*arguments, "--style", "original"], capsys)
+        assert code == 0, out
+        return json.loads(out)
+
+    dry = told("ingest-daily", "--days", "2", "--dry-run")
+    assert list(dry) == [
+        *("files_scanned", "mode", "facts_found", "facts_stored", "facts_skipped", "llm_fallbacks", "facts")
+    ]
+    assert (dry["files_scanned"], dry["facts_stored"]) == (1, 0) and dry["facts_found"] > 0
+    assert told("ingest-daily", "--days", "2")["facts_stored"] == dry["facts_found"]
+    assert told("ingest-daily")["facts_skipped"] == dry["facts_found"]
+    stored = told("store", "--text", "Build it", "--category", "x", "--cmd", "make all")
+    assert stored["metadata"]["commands"] == ["make all"]
+    assert told("tree", "--rebuild")["tree_rebuilt"] == "counts-only"
+    assert told("consolidate", "--mode", "monthly")["tree_rebuilt"] == "counts-only"
+    code, out = run(["tree-search", "--query", "BSC", "--tree-file", "memory-tree.json"], capsys)
+    [result] = json.loads(out)["results"]
+    assert (code, result["path"], result["warm_count"], result["cold_count"]) == (0, "projects/evoclaw/bsc", 3, 12)
+
+
 @pytest.mark.parametrize(
     ("tool", "arguments", "key"),
     [

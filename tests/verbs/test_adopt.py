@@ -98,3 +98,27 @@ def test_the_settings_of_the_original_count_until_bonsai_toml_says_otherwise(box
     assert ws.settings["tree", "max_depth"] == 4
     warned = "\n".join(ws.consolidate().warnings)
     assert all(word in warned for word in ("scoring.color", "tree.max_depth", " x is no setting"))
+
+
+def test_what_changes_beside_us_is_taken_over_once(box: Sandbox) -> None:
+    original(box, "memory/default")
+    taken = box.ws.adopt_new()
+    assert taken is not None and len(taken.created) == 2
+    assert box.ws.adopt_new() is None
+    newer = {"id": "0123456789ab", "text": "Said to the old skill since.", "category": "late", "created_at": NOW}
+    box.write("memory/default/warm-memory.json", json.dumps([*WARM, newer]))
+    taken = box.ws.adopt_new()
+    assert taken is not None and [path.rpartition("/")[0] for path in taken.created] == ["memory/domains/late"]
+    box.ws.undo()
+    assert box.ws.adopt_new() is None  # who took it back does not get it again
+
+
+def test_each_agent_has_the_settings_of_its_own_folder(box: Sandbox) -> None:
+    box.write("memory/config.json", json.dumps({"warm": {"max_kb": 5}}))
+    box.write("memory/juno/config.json", json.dumps({"warm": {"max_kb": 6, "color": 1}}))
+    box.write("memory/default/config.json", json.dumps({"warm": {"max_kb": 7}}))
+    assert box.ws.settings["tiers", "warm_kb"] == 7
+    juno = box.opened(agent="juno")
+    assert juno.settings["tiers", "warm_kb"] == 6
+    assert juno.config_warnings == ["memory/juno/config.json: warm.color is no setting"]
+    assert box.opened(agent="other").settings["tiers", "warm_kb"] == 5

@@ -8,7 +8,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from bonsai.errors import NotFound
-from verbs.sandbox import Sandbox
+from verbs.sandbox import Sandbox, set_time
 
 DAILY = """# 2026-03-14
 
@@ -137,3 +137,62 @@ def test_a_rebuild_asks_the_model(box: Sandbox, model: Model) -> None:
     report = box.ws.tree_rebuild(box.ws.tree_ask(model.url), apply=True)
     assert report.paths[0].startswith("memory/domains/projects/chain/bsc/")
     assert "chain/bsc — Bsc (warm:1, cold:0)" in model.asked[0]
+
+
+def test_what_a_dry_run_names_is_what_is_taken_in(box: Sandbox) -> None:
+    box.write("memory/daily/2026-03-14.md", DAILY)
+    box.write("memory/daily/2026-03-01.md", "- Agreed to meet at the mill on the first of the month\n")
+    box.ws.commit()
+    before = box.head()
+    told = box.ws.ingest_daily(days=2, dry_run=True)
+    assert (box.head(), told.commit, told.files) == (before, None, ["memory/daily/2026-03-14.md"])
+    done = box.ws.ingest_daily(days=2)
+    assert done.created == told.created and [fact.id for fact in done.facts] == [fact.id for fact in told.facts]
+    assert all(box.has(path) for path in done.created)
+    assert any("pip install ltx-video==2.1" in fact.metadata.commands for fact in done.facts)
+    again = box.ws.ingest_daily(dry_run=True)
+    assert len(again.created) == 1 and again.skipped == len(done.facts)
+
+
+def test_a_rebuild_without_a_model_counts_every_note_again(box: Sandbox) -> None:
+    box.ws.remember("A.", domain="chain/bsc")
+    before = box.head()
+    report = box.ws.tree_recount()
+    assert (report.tree_rebuilt, report.nodes, report.moves, report.commit) == ("counts-only", 3, [], None)
+    assert box.head() == before
+
+
+def test_a_monthly_run_reshapes_the_tree_as_a_model_says_and_undo_takes_it_all_back(box: Sandbox, model: Model) -> None:
+    set_time("2026-01-01T08:00:00Z")
+    gone = box.ws.remember("Old and worth little.", domain="chain/bsc", importance=0.1).path
+    kept = box.ws.remember("No fact, so it stays.", domain="chain/bsc", type="project").path
+    box.ws.tree_add("attic", "Nothing yet")
+    set_time("2026-03-15T08:15:00Z")
+    model.says = '{"moves": [{"from": "chain", "to": "projects/chain", "reason": "one place"}]}'
+    before, notes = box.count(), box.files()
+    assert box.ws.consolidate("daily", llm=model.url).tree_rebuilt == "" and model.asked == []
+    box.ws.undo()
+    before = box.count()
+    report = box.ws.consolidate("monthly", llm=model.url)
+    assert report.tree_rebuilt == "llm"
+    assert report.moved == [kept.replace("chain/", "projects/chain/", 1)]
+    assert (report.evicted, report.pruned) == ([gone], ["attic"])
+    assert box.count() == before + 1
+    assert box.has(report.moved[0]) and not box.has(kept) and report.moved[0] in report.report
+    box.ws.undo()
+    generated = {path: data for path, data in box.files().items() if path.endswith("_index.md") or path == "MEMORY.md"}
+    assert box.files() == notes | generated
+
+
+def test_a_model_that_talks_or_is_away_leaves_the_tree_as_it_is(box: Sandbox, model: Model) -> None:
+    path = box.ws.remember("Worth much.", domain="chain/bsc", importance=1.0).path
+    assert box.ws.consolidate("monthly").tree_rebuilt == "counts-only"
+    model.says = "I would rather talk"
+    for endpoint in (model.url, "http://127.0.0.1:9/x"):
+        report = box.ws.consolidate("full", llm=endpoint)
+        assert report.tree_rebuilt == "failed"
+        assert any("keeps its shape" in warning for warning in report.warnings)
+    box.ws.remember("Stands there already.", domain="projects/chain/bsc")
+    model.says = '{"moves": [{"from": "chain", "to": "../../evil"}, {"from": "nowhere", "to": "x"}]}'
+    assert box.ws.consolidate("full", llm=model.url).moved == []
+    assert box.has(path)
