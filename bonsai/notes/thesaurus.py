@@ -19,14 +19,14 @@ grandmother grandma granny grandparent
 grandfather grandpa grandparent
 wife husband spouse partner married marriage wedding
 girlfriend boyfriend partner dating
-fiance fiancee engaged engagement proposed
+fiance fiancee engaged engagement
 brother sister sibling
 friend buddy pal mate
 relative cousin aunt uncle niece nephew
 born birth birthday
-died die dead death passed funeral
-pregnant pregnancy expecting
-divorce divorced separated ex
+died die dead death funeral
+pregnant pregnancy
+divorce divorced separated
 job work career profession occupation employed position role
 boss manager supervisor
 colleague coworker teammate
@@ -38,7 +38,7 @@ fired quit resign resigned unemployed
 meeting call appointment
 deadline due
 office workplace desk
-money cash finances financial budget savings
+money cash finances financial budget
 debt loan mortgage credit
 tax taxes irs accountant
 invoice bill billing payment
@@ -65,7 +65,7 @@ country nation homeland
 abroad overseas foreign
 city town village
 movie film cinema
-series show episode tv television
+series episode tv television
 book novel read reading
 author writer wrote written
 song music track tune
@@ -85,7 +85,7 @@ exam test quiz
 research thesis paper
 start started begin began begun launch launched opened
 finish finished end ended complete completed
-plan planned planning intend going
+plan planned planning intend
 want wanted wish hope desire
 decide decided choose chose chosen decision choice
 favorite favourite prefer preferred love loves best
@@ -98,7 +98,7 @@ angry mad frustrated annoyed upset
 stress stressed stressful overwhelmed pressure
 relax relaxing unwind calm calming peaceful
 sick ill illness disease unwell
-health healthy fitness wellness wellbeing
+health healthy fitness wellbeing
 hurt injury injured accident pain
 doctor physician clinic hospital nurse
 dentist tooth teeth
@@ -128,7 +128,7 @@ call called phone
 tell told said mention mentioned
 email mail message
 reply answer respond response
-gift present gave given
+gift present
 party celebration celebrate celebrated
 event festival fair conference concert
 volunteer volunteered donate donated charity
@@ -189,7 +189,7 @@ server host machine
 database db postgres mysql sqlite
 delete remove erase
 repository repo git
-config configuration setting
+config configuration
 password credential secret token
 login auth authentication sso
 test testing pytest ci
@@ -223,21 +223,21 @@ country: england france germany spain italy sweden norway japan china india cana
 country: greece
 city: london paris berlin tokyo boston chicago seattle toronto rome barcelona sydney amsterdam stockholm madrid
 place location: park beach museum restaurant cafe lake mountain city library gallery
-job career: teacher nurse doctor engineer lawyer writer designer developer manager accountant mechanic artist
+job career: teacher nurse doctor engineer lawyer writer designer developer manager mechanic artist
 emotion feeling feel: happy sad proud grateful nervous excited scared relieved anxious
 family relative: husband wife children parents mother father brother sister cousin aunt uncle grandma grandpa
-event: concert parade festival conference workshop race party wedding meeting show
+event: concert parade festival conference workshop race party wedding meeting
 device gadget: phone laptop tablet computer camera headphones
 symptom illness: pain fever cough headache asthma flu
 allergy allergic: peanut nuts dairy lactose gluten pollen dust shellfish
 season: spring summer autumn fall winter
 color colour: red blue green yellow purple orange black white pink
 clothing: shirt dress shoes jacket hat jeans coat
-subject major: psychology biology history engineering art law medicine business
-relationship status: single married divorced dating engaged
+subject: psychology biology history engineering art law medicine business
+relationship: single married divorced dating engaged
 religion: christian church god prayer buddhist muslim jewish
 flower: rose sunflower tulip lily daisy
-language: spanish french german english italian chinese japanese python rust typescript javascript java go
+language: spanish french german english italian chinese japanese python rust typescript javascript java
 framework: react django flask rails vue spring
 database: postgres mysql sqlite redis mongodb
 cloud: aws azure gcp kubernetes
