@@ -89,7 +89,10 @@ TABLE: dict[str, dict[str, Setting]] = {
     },
     "recall": {
         "mode": Setting(
-            *("auto", 0, 20, "lexical, hybrid, or auto: hybrid where the extra embed is installed"),
+            "auto",
+            0,
+            20,
+            "lexical, hybrid, or auto: hybrid where the extra embed is installed",
             choices=("auto", "lexical", "hybrid"),
         ),
     },

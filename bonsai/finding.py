@@ -72,7 +72,7 @@ class Finding(Narrowing):
         from bonsai.passes.found import RecallReport
 
         recall.need_query(query, limit, tokens)
-        _need_agreement(mode, at, deleted)
+        _need_agreement(mode, tier, at, deleted)
         scope = self._scope(domain, type, tag, actor, since, until, tier)
         scope, warnings = self._navigated(query, scope, mode, llm)
         commit, cold = self._point(at) if at else "", MemorySearch()
@@ -183,12 +183,14 @@ class Finding(Narrowing):
         return gone.forgotten(ranked, self._standing(), limit)
 
 
-def _need_agreement(mode: Mode, at: str, deleted: bool) -> None:
-    """Raises Usage where two times are asked for, or a mode that knows only what stands now."""
+def _need_agreement(mode: Mode, tier: str, at: str, deleted: bool) -> None:
+    """Raises Usage where two times are asked for, or a mode or a tier that knows only what stands now."""
     if at and deleted:
         raise Usage("--at and --deleted do not go together", hint="Use one of them.")
     if mode not in ("", "lexical") and (at or deleted):
         raise Usage(f"mode {mode} searches what stands now", hint="Leave out --mode, or --at and --deleted.")
+    if tier == "cold" and (at or deleted):
+        raise Usage("the cold tier has no past", hint="Leave out --tier: the notes of then are searched.")
 
 
 def _tell_forgotten(hits: Sequence[Hit]) -> None:

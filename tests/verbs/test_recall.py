@@ -455,5 +455,6 @@ def test_a_tier_is_searched_alone(box: Sandbox, at: Callable[[str], None]) -> No
     [gone] = box.ws.consolidate().evicted
     found = {tier: [hit.path for hit in box.ws.recall("milk", tier=tier).hits] for tier in ("hot", "warm", "cold")}
     assert found == {"hot": ["MEMORY.md"], "warm": [kept], "cold": [gone]}
-    with pytest.raises(Usage):
-        box.ws.recall("milk", tier="frozen")
+    for more in ({"tier": "frozen"}, {"tier": "cold", "at": "HEAD"}, {"tier": "cold", "deleted": True}):
+        with pytest.raises(Usage):
+            box.ws.recall("milk", **more)  # type: ignore[arg-type]
