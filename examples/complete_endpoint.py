@@ -57,5 +57,7 @@ class Endpoint(BaseHTTPRequestHandler):
 
 
 if __name__ == "__main__":
-    port = int(sys.argv[1]) if len(sys.argv) > 1 else 8080
-    ThreadingHTTPServer(("127.0.0.1", port), Endpoint).serve_forever()
+    given = sys.argv[1:] or ["8080"]
+    if len(given) > 1 or not given[0].isdecimal() or int(given[0]) > 65535:
+        sys.exit(__doc__)
+    ThreadingHTTPServer(("127.0.0.1", int(given[0])), Endpoint).serve_forever()

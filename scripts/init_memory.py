@@ -6,8 +6,9 @@ import shutil
 import sys
 from pathlib import Path
 
-if len(sys.argv) != 2:
-    sys.exit("usage: init_memory.py WORKSPACE")
+if len(sys.argv) != 2 or sys.argv[1].startswith("-"):
+    print(__doc__)
+    sys.exit(0 if sys.argv[1:] in (["-h"], ["--help"]) else 64)
 here = Path(__file__).resolve().parent.parent / ".venv/bin/bonsai"
 bonsai = shutil.which("bonsai") or str(here)
 os.execv(bonsai, [bonsai, "init", "--", sys.argv[1]])

@@ -107,7 +107,10 @@ def test_the_script_of_the_document(tmp_path: Path) -> None:
     assert (tmp_path / "new/memory/feedback.md").exists() and (tmp_path / "new/HEARTBEAT.md").exists()
     again = subprocess.run([sys.executable, script, tmp_path / "new"], capture_output=True, text=True, timeout=120)
     assert again.returncode == 0 and "made" not in again.stdout
-    assert subprocess.run([sys.executable, script], capture_output=True).returncode != 0
+    for words, code in ([], 64), (["--nonsense"], 64), (["--help"], 0):  # no workspace of that name is made
+        told = subprocess.run([sys.executable, script, *words], cwd=tmp_path, capture_output=True, text=True)
+        assert (told.returncode, "WORKSPACE" in told.stdout) == (code, True)
+    assert [path.name for path in tmp_path.iterdir()] == ["new"]
 
 
 def test_an_agent_that_nobody_has_seen_is_told_with_those_that_are_known(
