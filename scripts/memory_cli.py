@@ -8,4 +8,5 @@ from pathlib import Path
 
 here = Path(__file__).resolve().parent.parent / ".venv/bin/bonsai"
 bonsai = shutil.which("bonsai") or str(here)
-os.execv(bonsai, [bonsai, *sys.argv[1:], "--style", "original"])
+is_command = sys.argv[1:] and not sys.argv[1].startswith("-")
+os.execv(bonsai, [bonsai, *sys.argv[1:], *(["--style", "original"] if is_command else [])])

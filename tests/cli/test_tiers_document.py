@@ -221,6 +221,8 @@ def test_the_scripts_are_thin_doors(place: Path, tool: str, arguments: list[str]
     done = subprocess.run([sys.executable, script, *arguments], capture_output=True, text=True, env=env)
     assert done.returncode == 0, done.stderr
     assert key in json.loads(done.stdout)
+    asked = subprocess.run([sys.executable, script, "--help"], capture_output=True, text=True, env=env)
+    assert (asked.returncode, asked.stdout[:6], asked.stderr) == (0, "Usage:", "")
 
 
 @pytest.mark.shared
