@@ -14,7 +14,8 @@ from contextlib import contextmanager, suppress
 from bonsai.adapters import displaced
 from bonsai.adapters.displaced import sync_folder, temp_name, told, write_new
 from bonsai.adapters.listing import DEEPEST, FOLDER, Folders, Listing, kind_of_mode, stat_of
-from bonsai.errors import Busy, NotFound, Refused
+from bonsai.adapters.opening import changed, enter, expect, make_folder, open_file, pour, raw
+from bonsai.errors import NotFound, Refused
 from bonsai.notes.change import Entry, Row, Stat
 from bonsai.notes.layout import MEMORY, Tree, folder_of, name_of, path_fault, tree_of
 
@@ -88,13 +89,13 @@ class Files:
             fd, info = self._open(path)
             try:
                 before = stat_of(info)
-                data = _pour(fd, before.size, limit)
+                data = pour(fd, before.size, limit)
                 for _ in range(3):
                     after = stat_of(os.fstat(fd))
                     if after == before:
                         break
                     os.lseek(fd, 0, os.SEEK_SET)
-                    before, data = after, _pour(fd, after.size, limit)
+                    before, data = after, pour(fd, after.size, limit)
                 return data, before
             finally:
                 os.close(fd)
@@ -129,9 +130,9 @@ class Files:
     def replace(self, path: str, data: bytes, old: bytes) -> None:
         """Swap the bytes of a file, durable, keeping its mode; a save that a person made meanwhile wins (Busy)."""
         with told(path), self._parent(path) as (folder, name):
-            was = _expect(folder, name, path, old)
+            was = expect(folder, name, path, old)
             if not displaced.replace(folder, name, data, old, was):
-                raise _changed(path)
+                raise changed(path)
 
     def remove(self, path: str, old: bytes) -> None:
         """Delete a file whose bytes are `old`; a save that a person made meanwhile wins (Busy)."""
@@ -148,10 +149,10 @@ class Files:
                     if fault := path_fault(path):
                         raise Refused(fault, path=path)
                     with told(path):
-                        _expect(folder, _raw(name_of(path)), path, files[path])
-                kept = displaced.remove(folder, {_raw(name_of(path)): files[path] for path in paths})
+                        expect(folder, raw(name_of(path)), path, files[path])
+                kept = displaced.remove(folder, {raw(name_of(path)): files[path] for path in paths})
                 if kept:
-                    raise _changed(next(path for path in paths if _raw(name_of(path)) == kept[0]))
+                    raise changed(next(path for path in paths if raw(name_of(path)) == kept[0]))
 
     # -- generated files: whole, not durable (they can be made again) ---------------------------------------------
 
@@ -207,15 +208,15 @@ class Files:
 
         The root is opened anew each time (a microsecond): a workspace that was replaced is noticed at once.
         """
-        fd = _enter(None, os.fsencode(self.root), self.root)
+        fd = enter(None, os.fsencode(self.root), self.root)
         try:
-            for part in _raw(folder).split(b"/") if folder else ():
+            for part in raw(folder).split(b"/") if folder else ():
                 try:
-                    below = _enter(fd, part, path)
+                    below = enter(fd, part, path)
                 except FileNotFoundError:
                     if not make:
                         raise
-                    below = _make_folder(fd, part, path, sync)
+                    below = make_folder(fd, part, path, sync)
                 os.close(fd)
                 fd = below
         except BaseException:
@@ -241,7 +242,7 @@ class Files:
             raise Refused(fault, path=path)
         fd = self._walk(folder_of(path), path, make, sync)
         try:
-            yield fd, _raw(name_of(path))
+            yield fd, raw(name_of(path))
         finally:
             os.close(fd)
 
@@ -251,7 +252,7 @@ class Files:
             raise Refused(fault, path=path)
         folder = self._walk(folder_of(path), path)
         try:
-            return _open_file(folder, _raw(name_of(path)), path)
+            return open_file(folder, raw(name_of(path)), path)
         finally:
             os.close(folder)
 
@@ -274,7 +275,7 @@ def ensure_private(root: str) -> str:
             if not stat.S_ISDIR(os.lstat(path).st_mode) and not os.path.islink(path):
                 hint = "Move it away: bonsai keeps its own state there."
                 raise Refused("is no folder", path=".bonsai", hint=hint) from None
-        fd = _enter(None, os.fsencode(path), ".bonsai")
+        fd = enter(None, os.fsencode(path), ".bonsai")
         try:
             info = os.fstat(fd)
             if os.geteuid() not in {0, info.st_uid}:
@@ -321,73 +322,6 @@ def _place(folder: int, name: bytes, data: bytes) -> Stat:
         raise
     finally:
         os.close(fd)
-
-
-def _raw(path: str) -> bytes:
-    return path.encode("utf-8", "surrogateescape")
-
-
-def _enter(above: int | None, name: bytes, path: str) -> int:
-    """Open a folder. Raises Refused for a symlink, which the system reports as ENOTDIR or ELOOP, and OSError."""
-    try:
-        return os.open(name, FOLDER, dir_fd=above)
-    except OSError:
-        with suppress(OSError):
-            if stat.S_ISLNK(os.stat(name, dir_fd=above, follow_symlinks=False).st_mode):
-                link = name.decode("utf-8", "surrogateescape")
-                raise Refused(f"{link} is a symlink, which bonsai does not follow", path=path) from None
-        raise
-
-
-def _make_folder(above: int, name: bytes, path: str, sync: bool) -> int:
-    with suppress(FileExistsError):
-        os.mkdir(name, dir_fd=above)
-    if sync:
-        sync_folder(above)
-    return _enter(above, name, path)
-
-
-def _open_file(folder: int, name: bytes, path: str) -> tuple[int, os.stat_result]:
-    # Without O_NONBLOCK a named pipe in the tree would make us wait for a writer for ever.
-    fd = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=folder)
-    try:
-        info = os.fstat(fd)
-        if stat.S_ISREG(info.st_mode):
-            return fd, info
-        if stat.S_ISDIR(info.st_mode):
-            raise NotFound("a folder, not a file", path=path)
-        raise Refused("not a regular file", path=path, hint="Put a file in its place, or move it away.")
-    except BaseException:
-        os.close(fd)
-        raise
-
-
-def _expect(folder: int, name: bytes, path: str, old: bytes) -> os.stat_result:
-    """The stat of a file whose bytes must be `old`. Raises Busy where they are not."""
-    fd, info = _open_file(folder, name, path)
-    try:
-        if _pour(fd, info.st_size, -1) != old:
-            raise _changed(path)
-        return info
-    finally:
-        os.close(fd)
-
-
-def _pour(fd: int, size: int, limit: int) -> bytes:
-    """Read an open file to its end, at most `limit` bytes where that is not negative; `size` is what to expect."""
-    parts, left = [], limit if limit >= 0 else -1
-    while left:
-        want = size + 1 if left < 0 else left
-        part = os.read(fd, want)
-        parts.append(part)
-        if len(part) < want:  # of a regular file a short read is the end
-            break
-        left = left - len(part) if left > 0 else left
-    return parts[0] if len(parts) == 1 else b"".join(parts)
-
-
-def _changed(path: str) -> Busy:
-    return Busy("was saved by somebody else meanwhile", path=path, hint="That save was kept. Run the command again.")
 
 
 def _sweep(folder: int, depth: int) -> None:
