@@ -294,7 +294,7 @@ def test_a_kill_while_a_persons_save_is_displaced_loses_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     """A person saves between our look and our swap; we are killed at any call, and the sweep after that, too."""
-    faults, look = Faults(monkeypatch), files_module._expect
+    faults, look = Faults(monkeypatch), files_module.expect
     root = tmp_path
 
     def look_and_be_late(*args: Any) -> os.stat_result:
@@ -305,7 +305,7 @@ def test_a_kill_while_a_persons_save_is_displaced_loses_nothing(
         faults.armed = True
         return info
 
-    monkeypatch.setattr(files_module, "_expect", look_and_be_late)
+    monkeypatch.setattr(files_module, "expect", look_and_be_late)
     displacements = 0
     for k in range(1, 200):
         for again in (0, *range(1, 40, 3)):
