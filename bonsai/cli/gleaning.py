@@ -8,7 +8,7 @@ import click
 
 from bonsai.cli import screen
 from bonsai.cli.door import Door, door, located, located_files, native, verb
-from bonsai.cli.shared_options import answer, connected, is_original, text_of, tier_options
+from bonsai.cli.shared_options import answer, connected, is_original, or_answer, text_of, tier_options
 from bonsai.errors import NotFound
 
 
@@ -80,7 +80,10 @@ def _endpoint(given: str) -> str:
 
     found = given or os.environ.get(ENDPOINT, "")
     if not found:
-        raise click.UsageError(f"--llm needs --llm-endpoint URL, or {ENDPOINT}.")
+        why = f"--llm needs --llm-endpoint URL, or {ENDPOINT}."
+        if not is_original():
+            raise click.UsageError(why)
+        screen.say([f"bonsai: {why} It is done without a model."])
     return found
 
 
@@ -130,7 +133,9 @@ def validate(door: Door, file: str | None) -> int:
     """
     from bonsai.cli import render_gleaning
 
-    with connected(door) as workspace:
+    missing = f"Daily notes file not found: {file or 'that of today'}"
+    lost = {"status": "warning", "warnings_count": 1, "warnings": [missing], "suggestions": []}
+    with connected(door) as workspace, or_answer(lost):
         report = workspace.validate(located(workspace, [file])[0] if file else "")
     names = ("status", "warnings_count", "warnings", "suggestions")
     return answer(door, report, render_gleaning.validated(report), {name: getattr(report, name) for name in names})

@@ -99,6 +99,19 @@ def answer(door: Door, report: Any, lines: screen.Lines, original: Any, code: in
     return door.answer(report, lines, code)
 
 
+@contextmanager
+def or_answer(original: Any) -> Iterator[None]:
+    """Where what is inside fails, a tool that knows the original has JSON to read all the same. The error is told, too."""
+    from bonsai.errors import BonsaiError
+
+    try:
+        yield
+    except BonsaiError:
+        if is_original():
+            screen.write_json(original)
+        raise
+
+
 def is_original() -> bool:
     """Whether the answer is for a tool that knows the original's JSON."""
     return bool(click.get_current_context().meta.get(ORIGINAL))

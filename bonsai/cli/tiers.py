@@ -11,7 +11,7 @@ import click
 from bonsai.cli import screen
 from bonsai.cli.completion import domains
 from bonsai.cli.door import Door, door, native, verb
-from bonsai.cli.shared_options import answer, connected, is_original, text_of, tier_options
+from bonsai.cli.shared_options import answer, connected, is_original, or_answer, text_of, tier_options
 from bonsai.errors import BadData
 
 MODES = click.Choice(["quick", "daily", "monthly", "full"])
@@ -153,7 +153,8 @@ def tree(
             made = workspace.tree_add(*add)
             return answer(door, made, render_tiers.branch(made), {"path": made.path, "added": made.added})
         if remove is not None:
-            gone = workspace.tree_remove(remove)
+            with or_answer({"path": remove, "removed": False}):
+                gone = workspace.tree_remove(remove)
             return answer(door, gone, render_tiers.branch(gone), {"path": gone.path, "removed": gone.removed})
         if prune:
             pruned = workspace.tree_prune()
@@ -231,9 +232,11 @@ def cold(door: Door, *, init_: bool, query: str | None, limit: int) -> int:
         raise click.UsageError("Give either --init or --query TEXT.")
     with connected(door) as workspace:
         if query is None:
-            done = {"initialized": workspace.cold_init()}
+            with or_answer({"initialized": False}):
+                done = {"initialized": workspace.cold_init()}
             return answer(door, done, ["The cold tier is ready."], done)
-        hits = workspace.cold_query(query, limit=limit)
+        with or_answer([]):
+            hits = workspace.cold_query(query, limit=limit)
     return answer(door, {"query": query, "results": hits}, render_tiers.cold_hits(hits), hits)
 
 
@@ -245,7 +248,7 @@ def sync_critical(door: Door) -> int:
 
     `bonsai restore --from-cloud` makes a memory of it.
     """
-    with connected(door) as workspace:
+    with connected(door) as workspace, or_answer({"synced": False, "timestamp": workspace.now_iso}):
         report = workspace.sync_critical()
     old = {"synced": report.synced, "timestamp": report.timestamp}
     said = "Kept." if report.synced else "A newer state is there already; nothing was changed."

@@ -177,6 +177,28 @@ def test_the_files_of_the_original_go_on_working_without_a_step_more(
     assert "warm-memory.json" in capsys.readouterr().err
 
 
+def test_a_tool_that_reads_json_gets_some_where_a_command_fails(
+    place: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def told(code: int, *arguments: str) -> Any:
+        capsys.readouterr()
+        assert main.run([*arguments, "--style", "original"]) == code
+        shown = capsys.readouterr()
+        assert shown.err.startswith("bonsai: ")
+        return json.loads(shown.out)
+
+    run(["store", "--text", "We build with make", "--category", "held"], capsys)
+    assert told(77, "tree", "--remove", "held") == {"path": "held", "removed": False}
+    assert told(66, "validate", "--file", "memory/2026-01-01.md")["status"] == "warning"
+    assert told(0, "retrieve", "--query", "make", "--llm")[0]["text"] == "We build with make"
+    assert told(0, "distill", "--text", "Let's ship it.", "--llm")["mode"] == "rule"
+    monkeypatch.setenv("BONSAI_DB_URL", "http://127.0.0.1:9")
+    Path("bonsai.toml").write_text("[cold]\nretries = 0\n")
+    assert told(69, "cold", "--init") == {"initialized": False}
+    assert told(69, "cold", "--query", "make") == []
+    assert told(69, "sync-critical")["synced"] is False
+
+
 def test_what_later_versions_of_the_original_answer(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     def told(*arguments: str) -> Any:
         code, out = run([*arguments, "--style", "original"], capsys)
