@@ -101,7 +101,7 @@ def answer(door: Door, report: Any, lines: screen.Lines, original: Any, code: in
 
 @contextmanager
 def or_answer(original: Any) -> Iterator[None]:
-    """Where what is inside fails, a tool that knows the original has JSON to read all the same. The error is told, too."""
+    """Where what is inside fails, a tool that knows the original has JSON to read all the same. The error goes on."""
     from bonsai.errors import BonsaiError
 
     try:
