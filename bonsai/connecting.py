@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from bonsai.passes.edited import ConnectReport, FileDiff
 
 if TYPE_CHECKING:  # what is needed for these two verbs alone is imported by them
+    from bonsai.connect.agents import Site
     from bonsai.connect.edits import Edit, Own
     from bonsai.notes.boot_limits import Loaded
 
@@ -70,7 +71,7 @@ class Connecting(Place):
         Raises Usage, Refused (a file is somebody else's), BadData (it cannot be read), IoFailed.
         """
 
-        from bonsai.connect.agents import AGENTS, Site
+        from bonsai.connect.agents import Site
         from bonsai.notes.boot_limits import LOADERS
         from bonsai.passes.edited import ConnectReport
 
@@ -82,12 +83,8 @@ class Connecting(Place):
             site = Site(
                 self.root, home, program, self.tree.boot, self.tree.memory, self.agent, project, directory=directory
             )
-            edits = [self._llms(project)] if agent == LLMS else AGENTS[agent](site)
-            if remove and agent == "claude-code":  # whichever way it was connected
-                edits += AGENTS[agent](
-                    Site(self.root, home, program, site.boot, site.memory, self.agent, project, True)
-                )
-            changes, record = self._planned(edits, remove)
+            puts, takes = ([self._llms(project)], []) if agent == LLMS else self._sorted(agent, site)
+            changes, record = self._planned([], [*puts, *takes]) if remove else self._planned(puts, takes)
         notice = self.boot(agent).notice if agent in LOADERS else ""
         report = ConnectReport(agent, [_shown(change) for change in changes], notice, dry_run, remove)
         if not dry_run:
@@ -97,26 +94,60 @@ class Connecting(Place):
                 self._store.generate(RECORD, json.dumps(record).encode("utf-8", "replace"))
         return report
 
-    def _planned(self, edits: Sequence[Edit], remove: bool) -> tuple[list[_Change], dict[str, Any]]:
-        """What each file would hold, and the record then.
+    def _sorted(self, agent: str, site: Site) -> tuple[list[Edit], list[Edit]]:
+        """What is to stand in the files that an agent reads, and what of ours is not to stand there any more.
 
-        A file that still is as we left it gets back the very bytes that it had.
+        Codex reads an AGENTS.override.md instead of the AGENTS.md beside it. In the workspace itself the block of
+        AGENTS.md is the one that `init` wrote, which tells of the memory already. Claude Code is connected in one way.
+        """
+
+        from dataclasses import replace
+
+        from bonsai.adapters import agent_files
+        from bonsai.connect.agents import AGENTS, claude_code_otherwise
+        from bonsai.connect.edits import Block
+        from bonsai.notes import boot
+
+        record = self._json(RECORD)
+        puts: list[Edit] = []
+        takes = claude_code_otherwise(site) if agent == "claude-code" else []
+        for edit in AGENTS[agent](site):
+            if agent == "codex" and isinstance(edit, Block):
+                instead = replace(edit, path=edit.path.replace("/AGENTS.md", "/AGENTS.override.md"))
+                both = [instead, edit] if (agent_files.read(instead.path) or b"").strip() else [edit, instead]
+                puts, takes = [*puts, both[0]], [*takes, both[1]]
+            else:
+                puts.append(edit)
+        rules = agent_files.real(f"{self.root}/AGENTS.md")
+        if boot.current(agent_files.read(rules) or b"") is None:
+            return puts, takes
+
+        def ours(edit: Edit) -> bool:
+            return edit.path in record or agent_files.real(edit.path) != rules  # CLAUDE.md is a link to it, at times
+
+        return list(filter(ours, puts)), list(filter(ours, takes))
+
+    def _planned(self, puts: Sequence[Edit], takes: Sequence[Edit]) -> tuple[list[_Change], dict[str, Any]]:
+        """What each file would hold with some edits and without others, and the record then.
+
+        A file that still is as we left it, and that is to have nothing of ours, gets back the very bytes that it had.
         """
 
         from bonsai.adapters import agent_files
 
         record, changes = self._json(RECORD), list[_Change]()
-        for path in dict.fromkeys(edit.path for edit in edits):
-            ours = [edit for edit in edits if edit.path == path]
+        for path in dict.fromkeys(edit.path for edit in (*puts, *takes)):
+            theirs = [edit for edit in (*puts, *takes) if edit.path == path]
+            ours = [edit for edit in puts if edit.path == path]
             old = agent_files.read(path)
-            new, bare = old, old
+            bare, new = _taken(theirs, old), _taken([edit for edit in takes if edit.path == path], old)
             for edit in ours:
-                new, bare = edit.take(new) if remove else edit.put(new), edit.take(bare)
+                new = edit.put(new)
             kept = record.pop(path, None)
             kept = kept if isinstance(kept, dict) and kept.get("new") == _hash(old) else None
-            if remove and kept:
+            if kept and not ours:
                 new = _bytes(kept.get("old"))
-            elif not remove and (kept or _taken(ours, new) != bare):
+            elif ours and (kept or _taken(theirs, new) != bare):
                 record[path] = {"old": kept.get("old") if kept else _text(bare), "new": _hash(new)}
             changes.append(_Change(path, old, new))
         return [change for change in changes if change.old != change.new], record

@@ -4,6 +4,12 @@ import os
 from contextlib import suppress
 
 from bonsai.adapters.displaced import told
+from bonsai.errors import Refused
+
+
+def real(path: str) -> str:
+    """The file behind the links on the way to a path."""
+    return os.path.realpath(path)
 
 
 def read(path: str) -> bytes | None:
@@ -19,10 +25,12 @@ def read(path: str) -> bytes | None:
 def write(path: str, data: bytes | None, top: str) -> None:
     """Write a file (None: take it away, with folders below `top` that are empty then). Of a symlink, the target.
 
-    Raises IoFailed.
+    Raises IoFailed, Refused for one that is read-only: another program keeps it as it is, most often.
     """
     place = os.path.realpath(path)  # dotfiles often are links into a repository
     with told(path):
+        if os.path.exists(place) and not os.stat(place).st_mode & 0o222:
+            raise Refused("is read-only", path=path, hint="`chmod u+w` it, if bonsai may change it.")
         if data is None:
             with suppress(FileNotFoundError):
                 os.unlink(place)

@@ -76,6 +76,14 @@ def claude_code(site: Site) -> list[Edit]:
     return [*edits, *([_servers(site, f"{site.project}/.mcp.json")] if site.project else [])]
 
 
+def claude_code_otherwise(site: Site) -> list[Edit]:
+    """What the other way to connect it writes and this one does not, so that one can take the place of the other."""
+    folder = f"{site.project}/.claude" if site.project else f"{site.home}/.claude"
+    if site.directory:
+        return [Block(f"{site.project}/CLAUDE.md" if site.project else f"{folder}/CLAUDE.md", "")]
+    return [Keys(f"{folder}/settings.json", ((("autoMemoryDirectory",), f"{site.root}/{site.memory}"),))]
+
+
 def codex(site: Site) -> list[Edit]:
     """AGENTS.md, and the MCP server in config.toml."""
     folder = f"{site.home}/.codex"

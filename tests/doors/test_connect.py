@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -68,6 +69,97 @@ def test_twice_is_once_and_back_is_back(garden: Sandbox, home: Path, agent: str,
     assert connect(garden, agent, home, where, remove=True) == []
     assert garden.files() == ours
     assert [path.name for path in home.rglob("*") if path.is_dir() and not any(path.iterdir())] == ["project"]
+
+
+def crlf(data: bytes) -> bytes:
+    return data.replace(b"\r\n", b"\n").replace(b"\n", b"\r\n")
+
+
+EDITED = [".claude/CLAUDE.md", ".claude/settings.json", ".codex/AGENTS.md", ".codex/config.toml"]
+EDITED += [".gemini/GEMINI.md", ".gemini/settings.json", "project/.cursor/mcp.json"]
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        crlf,
+        lambda data: b"\xef\xbb\xbf" + data,
+        lambda data: data.rstrip(b"\r\n"),
+        lambda data: b"",
+        lambda data: b"\n\n",
+        lambda data: b'{"mcpServers": {}, "hooks": {"SessionStart": []}}' if data.startswith(b"{") else data,
+    ],
+    ids=["crlf", "bom", "no end", "empty", "blank", "empty holders"],
+)
+def test_odd_files_come_back_byte_for_byte(garden: Sandbox, home: Path, made: Callable[[bytes], bytes]) -> None:
+    """An empty file was deleted on --remove, and an empty object of theirs went with ours."""
+    own = {**OWN, "project/.cursor/mcp.json": b'{\n  "mcpServers": {}\n}\n'}
+    for name in EDITED:
+        (home / name).parent.mkdir(parents=True, exist_ok=True)
+        (home / name).write_bytes(made(own[name]))
+    before = files(home)
+    for agent in ("claude-code", "codex", "gemini", "cursor"):
+        where = project_of(agent, home)
+        connect(garden, agent, home, where)
+        now = files(home)
+        mixed = [name for name, data in now.items() if b"\r\n" in data and b"\n" in data.replace(b"\r\n", b"")]
+        assert connect(garden, agent, home, where) == [] and files(home) == now and mixed == []
+        if before[EDITED[1]].startswith(b"\xef\xbb\xbf"):
+            assert all(data.startswith(b"\xef\xbb\xbf") for name, data in now.items() if name in before)
+        connect(garden, agent, home, where, remove=True)
+        assert files(home) == before
+
+
+def test_a_read_only_file_is_left_alone_and_so_are_the_others(garden: Sandbox, home: Path) -> None:
+    for name, data in OWN.items():
+        (home / name).parent.mkdir(parents=True, exist_ok=True)
+        (home / name).write_bytes(data)
+    (home / ".claude/settings.json").chmod(0o444)
+    with pytest.raises(Refused, match="read-only"):
+        connect(garden, "claude-code", home)
+    assert files(home) == dict(sorted(OWN.items()))
+    assert not garden.has(".bonsai/connected.json")
+
+
+def test_one_way_to_connect_claude_code_takes_the_place_of_the_other(garden: Sandbox, home: Path) -> None:
+    (home / ".claude").mkdir()
+    (home / ".claude/CLAUDE.md").write_bytes(OWN[".claude/CLAUDE.md"])
+    connect(garden, "claude-code", home)
+    connect(garden, "claude-code", home, directory=True)
+    assert (home / ".claude/CLAUDE.md").read_bytes() == OWN[".claude/CLAUDE.md"]
+    assert "autoMemoryDirectory" in (home / ".claude/settings.json").read_text()
+    assert connect(garden, "claude-code", home, directory=True) == []
+    connect(garden, "claude-code", home)
+    assert "autoMemoryDirectory" not in (home / ".claude/settings.json").read_text()
+    assert b"MEMORY.md" in (home / ".claude/CLAUDE.md").read_bytes()
+    connect(garden, "claude-code", home, remove=True)
+    assert files(home) == {".claude/CLAUDE.md": OWN[".claude/CLAUDE.md"]}
+
+
+def test_codex_is_told_in_the_file_that_it_reads(garden: Sandbox, home: Path) -> None:
+    (home / ".codex").mkdir()
+    connect(garden, "codex", home)
+    (home / ".codex/AGENTS.override.md").write_text("Only this.\n")
+    connect(garden, "codex", home)
+    assert b"recall" in (home / ".codex/AGENTS.override.md").read_bytes()
+    assert not (home / ".codex/AGENTS.md").exists()
+    connect(garden, "codex", home, remove=True)
+    assert files(home) == {".codex/AGENTS.override.md": b"Only this.\n"}
+
+
+@pytest.mark.parametrize("link", [False, True], ids=["codex", "claude-code"])
+def test_the_rules_that_init_wrote_stay(garden: Sandbox, home: Path, link: bool) -> None:
+    """Both are the block of AGENTS.md where the project is the workspace: each took the other's place."""
+    garden.ws.init(garden.root, templates=True)
+    rules = garden.root / "AGENTS.md"
+    before = rules.read_bytes()
+    if link:
+        (garden.root / "CLAUDE.md").symlink_to("AGENTS.md")
+    agent = "claude-code" if link else "codex"
+    assert connect(garden, agent, home, str(garden.root))
+    assert rules.read_bytes() == before
+    connect(garden, agent, home, str(garden.root), remove=True)
+    assert rules.read_bytes() == before and files(home) == {}
 
 
 def test_what_others_wrote_meanwhile_stays(garden: Sandbox, home: Path) -> None:
