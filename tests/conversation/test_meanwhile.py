@@ -53,6 +53,23 @@ def test_it_is_done_once_though_the_connection_was_lost(database: Postgres, post
     assert done == [1]
 
 
+def test_it_is_done_once_though_the_connection_is_lost_in_the_midst_of_it(
+    database: Postgres, postgres_url: str
+) -> None:
+    done: list[int] = []
+
+    def lose() -> None:
+        done.append(1)
+        with psycopg.connect(postgres_url, autocommit=True) as other:
+            query = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query LIKE %s"
+            assert other.execute(query, ("SELECT 'midst%",)).fetchall() == [(True,)]
+            while other.execute(WORKING, ("SELECT 'midst%",)).fetchone() != (0,):
+                time.sleep(0.05)
+
+    assert database.ask("SELECT 'midst', pg_sleep(0.3)::text", (), lose) == [("midst", "")]
+    assert done == [1]
+
+
 def test_its_error_is_raised_and_the_next_question_is_answered(database: Postgres) -> None:
     with pytest.raises(ZeroDivisionError):
         database.ask("SELECT 1", (), lambda: [][1 // 0])
