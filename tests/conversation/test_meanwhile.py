@@ -1,5 +1,6 @@
 """While PostgreSQL works on a question, something else is done: once. Nobody waits for ever for who stands still."""
 
+import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -27,19 +28,25 @@ def database(database_url: str) -> Iterator[Postgres]:
     made.close()
 
 
-def test_the_server_works_meanwhile(database: Postgres, postgres_url: str) -> None:
-    seen = []
+def test_the_server_works_meanwhile(database_url: str, postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The question waits for a lock that is only given back once it is seen to wait."""
+    monkeypatch.setattr(postgres, "PATIENCE", 60.0)
+    database = Postgres(database_url)
+    seen: list[str] = []
+    with psycopg.connect(postgres_url, autocommit=True) as other:
+        other.execute("SELECT pg_advisory_lock(4711)")
 
-    def look() -> None:
-        with psycopg.connect(postgres_url, autocommit=True) as other:
-            for _ in range(100):
-                if not seen and other.execute(WORKING, ("SELECT 'meanwhile%",)).fetchone() == (1,):
+        def look() -> None:
+            for _ in range(600):
+                if other.execute(WORKING, ("SELECT 'meanwhile%",)).fetchone() == (1,):
                     seen.append("at work")
                     break
                 time.sleep(0.05)
+            other.execute("SELECT pg_advisory_unlock(4711)")
 
-    rows = database.ask("SELECT 'meanwhile', pg_sleep(1)::text", (), look)
+        rows = database.ask("SELECT 'meanwhile', pg_advisory_lock_shared(4711)::text", (), look)
     assert (rows, seen) == ([("meanwhile", "")], ["at work"])
+    database.close()
 
 
 def test_it_is_done_once_though_the_connection_was_lost(database: Postgres, postgres_url: str) -> None:
@@ -79,21 +86,33 @@ def test_its_error_is_raised_and_the_next_question_is_answered(database: Postgre
 def test_threads_that_wait_for_the_memory_hold_no_connection(
     tmp_path: Path, database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One thread at a time looks into the memory; thirty others must not use up the connections meanwhile."""
+    """One thread at a time looks into the memory; the others must not use up the connections meanwhile."""
     Workspace.init(tmp_path)
+    done, began = threading.Event(), list[str]()
     with Conversation.open(tmp_path, redis_url="", database_url=database_url, facts="postgres") as talk:
         talk._stores.log._database._most = 2  # connections
         talk.write_back("t", "ann", "hello", "hi")
+        short_term = talk._short_term
+
+        def noted(thread: str) -> object:
+            began.append(thread)
+            return short_term(thread)
 
         def slow(*_: object, **__: object) -> list[object]:
-            time.sleep(0.1)
+            done.wait(60)
             return []
 
+        monkeypatch.setattr(talk, "_short_term", noted)
         monkeypatch.setattr(talk._stores.home, "recall_for", slow)
-        monkeypatch.setattr(postgres, "WAIT", 2.0)  # seconds for a connection; all look-ups together take three
-        with ThreadPoolExecutor(30) as pool:
-            found = list(pool.map(lambda _: talk.load("t", "ann", "hello"), range(30)))
-        assert [len(context.history) for context in found] == [2] * 30
+        with ThreadPoolExecutor(8) as pool:
+            loads = [pool.submit(talk.load, "t", "ann", "hello") for _ in range(8)]
+            for _ in range(100):
+                if len(began) == 8:  # all have had a connection
+                    break
+                time.sleep(0.05)
+            done.set()
+            assert len(began) == 8
+            assert [len(load.result().history) for load in loads] == [2] * 8
 
 
 def test_a_question_that_is_wrong_is_told_after_it(database: Postgres) -> None:
@@ -123,17 +142,17 @@ def test_a_writer_that_stands_still_holds_up_nobody_for_ever(
 def test_a_transaction_that_stands_still_is_ended_by_the_server(
     database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(postgres, "STANDSTILL", 0.2)
+    monkeypatch.setattr(postgres, "STANDSTILL", 1.0)
     stands = Postgres(database_url)
     slept: list[float] = []
 
     def work(db: psycopg.Connection[object]) -> list[tuple[int]]:
         db.execute("SELECT pg_advisory_xact_lock(hashtextextended('t', 7))")
         if not slept:
-            slept.append(1.0)
-            time.sleep(1.0)
+            slept.append(2.5)
+            time.sleep(2.5)
         return db.execute("SELECT 7").fetchall()
 
     assert stands.run(work) == [(7,)]  # done again, on another connection
-    assert slept == [1.0]
+    assert slept == [2.5]
     stands.close()
