@@ -77,9 +77,14 @@ def tier(value: float, rules: Rules) -> Tier:
     return "cold" if value >= rules.cold else "frozen"
 
 
+def is_spent(fact: Weighed, rules: Rules) -> bool:
+    """Whether a fact leaves for what it is: old, and worth little."""
+    return fact.age > rules.warm_days and fact.score < rules.evict_below
+
+
 def evicted(facts: Sequence[Weighed], rules: Rules) -> list[Weighed]:
     """Those that leave the warm tier: old ones that are worth little, then the lowest until the rest fits its size."""
-    out = [fact for fact in facts if fact.age > rules.warm_days and fact.score < rules.evict_below]
+    out = [fact for fact in facts if is_spent(fact, rules)]
     gone = {fact.path for fact in out}
     stay = sorted((fact for fact in facts if fact.path not in gone), key=lambda fact: (fact.score, fact.path))
     size = sum(fact.size for fact in stay)

@@ -9,7 +9,7 @@ from bonsai.errors import BonsaiError
 from bonsai.facts import fact as facts
 from bonsai.facts.archive import ColdRow, row_of
 from bonsai.facts.fact import Fact
-from bonsai.facts.score import DAY, IMPORTANCE, Rules, Weighed, evicted, score, tier
+from bonsai.facts.score import DAY, IMPORTANCE, Rules, Weighed, evicted, is_spent, score, tier
 from bonsai.notes import layout, lifecycle
 from bonsai.notes.change import PathTime, Row
 from bonsai.notes.draft import Draft
@@ -73,20 +73,23 @@ def leaving(
     """The facts that leave the tree now.
 
     Args:
-        by_person: of some notes, those that a person edited last; asked only about notes that would leave.
+        by_person: of some notes, those that a person edited last; asked only where it matters.
         held: notes that may not be committed: they go nowhere.
     """
     left = {item.path: item for item in weighed if item.path not in held and not _is_private(view, item.path)}
-    while True:  # who stays for another reason than its score does not count, so fewer have to leave
+    known: dict[str, Fact] = {}
+    while True:
         out = evicted(list(left.values()), rules)
-        read = {item.path: facts.read(item.path, draft.need(item.path)) for item in out}
-        stay = {path for path, fact in read.items() if not fact.evictable or find_in(draft.need(path))}
-        stay |= set(by_person([path for path in read if path not in stay]))
-        if not stay:
-            break
+        # Only what may leave counts for the size: before one leaves for it, that has to be known of all.
+        asked = out if all(is_spent(item, rules) for item in out) else list(left.values())
+        new = [item.path for item in asked if item.path not in known]
+        if not new:
+            return [_left(draft, tree, known[item.path], item, accesses) for item in out]
+        known |= {path: facts.read(path, draft.need(path)) for path in new}
+        stay = {path for path in new if not known[path].evictable or find_in(draft.need(path))}
+        stay |= set(by_person([path for path in new if path not in stay]))
         for path in stay:
             del left[path]
-    return [_left(draft, tree, read[item.path], item, accesses) for item in out]
 
 
 def _is_private(view: View, path: str) -> bool:

@@ -230,6 +230,19 @@ def test_too_many_facts_leave_by_their_score(box: Sandbox) -> None:
     assert kept == list(range(40 - len(left), 40))
 
 
+def test_what_may_not_leave_takes_no_room_from_what_may(box: Sandbox) -> None:
+    filler = "words and more words " * 80
+    wanted = [Wanted(f"Fact {n}: {filler}", "many", importance=0.3) for n in range(20)]  # 34 KB
+    box.ws.remember_all(wanted)
+    for number, mark in enumerate((b"pinned: true\n---\n\n", b"---\n\n")):
+        path = box.ws.remember(f"Mine {number}: {filler * 20}", domain="mine", importance=1.0).path
+        box.write(path, box.read(path).replace(b"---\n\n", mark) + b"And a word of mine.\n")
+    box.ws.commit()
+    assert box.ws.consolidate().evicted == []
+    box.ws.remember_all([Wanted(f"More {n}: {filler}", "many", importance=0.9) for n in range(15)])
+    assert 4 <= len(box.ws.consolidate().evicted) <= 8
+
+
 def test_a_fact_that_is_used_stays(box: Sandbox, at: At) -> None:
     one = box.ws.remember("The printer is on floor three.", domain="x", importance=0.5).path
     two = box.ws.remember("The scanner is on floor four.", domain="x", importance=0.5).path
