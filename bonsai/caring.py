@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from bonsai.passes.dates import Written
     from bonsai.run import Run
 
+RECENT = 200  # commits among which that of an `init` is looked for
+
 
 class Caring(Place):
     """A memory that is looked after."""
@@ -215,13 +217,16 @@ class Caring(Place):
         return report
 
     def _changed_today(self, run: Run) -> bool:
-        """Whether a note of the tree is pending, or was changed by a commit of today."""
+        """Whether a note of the tree is pending, or was changed by a commit of today. What `init` made is no event."""
         times, today = run.times(), self._today(run)
-        for row in run.view.notes(self.tree):
-            changed = times.get(row.path)
-            if row.blob != row.head or (changed and _day(changed.changed) == today):
-                return True
-        return False
+        rows = {row.path: row for row in run.view.notes(self.tree)}
+        if any(row.blob != row.head for row in rows.values()):
+            return True
+        new = {path for path in rows if (known := times.get(path)) and _day(known.changed) == today}
+        commits = self._history.log(limit=RECENT) if new else []
+        made = {path for commit in commits if commit.op == "init" for path in commit.paths}
+        later = {path for commit in commits if commit.op != "init" for path in commit.paths}
+        return bool(new - (made - later))
 
     def _looked(self, claims: Sequence[tuple[str, Claim]]) -> list[Checked]:
         from bonsai.passes import check_facts

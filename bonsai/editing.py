@@ -79,11 +79,25 @@ class Editing(Place):
         return self._run(lambda run, view, draft: edit.change(draft, path, change))
 
     def update(self, path: str, old: str, new: str) -> Written:
-        """Replace the one place that says `old`; with an empty `old`, append. Raises Usage, NotFound, Refused."""
+        """Replace the one place that says `old`; with an empty `old`, append. Relative dates in `new` become absolute.
 
+        Raises Usage, NotFound, Refused.
+        """
+
+        from bonsai.adapters import clock
         from bonsai.passes import edit
+        from bonsai.passes.cared import Absolute
 
-        return self.edit(path, lambda text: edit.replaced(text, old, new))
+        found: list[Absolute] = []
+
+        def change(text: str) -> str:
+            made, phrases = edit.updated(text, old, new, clock.local(self.now()).date())
+            found[:] = [Absolute(path, 0, item.text, item.absolute) for item in phrases]
+            return made
+
+        report = self.edit(path, change)
+        report.dates = found
+        return report
 
     def rename(self, old: str, new: str) -> Written:
         """Give a file or a folder another name; links keep working. Raises NotFound, CannotCreate, Refused."""

@@ -15,6 +15,8 @@ def search(workspace: Workspace, given: Mapping[str, Any]) -> dict[str, Any]:
         query = given.get("query")
         if not isinstance(query, str):
             raise Usage("memory_search needs a `query`", hint='{"query": "words"}')
+        if given.get("corpus") not in (None, "memory", "all"):
+            return _answer([])  # its wiki and its sessions are not here
         limit = min(max(1, int(_number(given, "maxResults", 6))), MOST)
         hits = workspace.recall(query, limit=limit).hits
     except BonsaiError as error:
@@ -41,6 +43,10 @@ def search(workspace: Workspace, given: Mapping[str, Any]) -> dict[str, Any]:
         for hit in hits
         if hit.score >= least
     ]
+    return _answer(results)
+
+
+def _answer(results: list[dict[str, Any]]) -> dict[str, Any]:
     return {
         "results": results,
         "provider": "bonsai",

@@ -10,6 +10,7 @@ from bonsai.conversation.prompt import RULE, flat, safe
 
 MOST = 120_000  # bytes of each of the two forms of an answer, so that the whole stays below 256 KB
 CUT = "… cut here: ask for less at once."
+DATES = "the relative dates that were made absolute, and what was written instead"
 COMMIT = "the commit of this change, null where nothing changed"
 
 
@@ -83,6 +84,7 @@ class Remembered(Answer):
     domain: str
     new: bool
     version: int
+    dates: list[str] = Field(description=DATES)
     flags: list[str] = Field(description="what is likely no memory, and why")
     commit: str | None = Field(description=COMMIT)
 
@@ -92,6 +94,7 @@ class Changed(Answer):
 
     path: str
     old: str
+    dates: list[str] = Field(default=[], description=DATES)
     commit: str | None = Field(description=COMMIT)
 
 
@@ -233,6 +236,11 @@ def told(model: type[BaseModel], report: Any, **more: Any) -> Any:
     """A model from the attributes of a report, by their names; `more` are those that have others."""
     names = [name for name in model.model_fields if name not in more and hasattr(report, name)]
     return model(**{name: getattr(report, name) for name in names}, **more)
+
+
+def dated(found: Iterable[Any]) -> list[str]:
+    """The relative dates that were made absolute, in words."""
+    return [f"{item.text!r} was written as {item.absolute}" for item in found]
 
 
 def bounded(text: str, most: int = MOST) -> str:

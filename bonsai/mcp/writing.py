@@ -73,9 +73,11 @@ class Writing:
                 source=said,
             ),
         )
-        answer: answers.Remembered = answers.told(answers.Remembered, found, domain=found.category)
+        answer: answers.Remembered = answers.told(
+            answers.Remembered, found, domain=found.category, dates=answers.dated(found.dates)
+        )
         word = "Remembered in" if found.commit else "Was known already:"
-        return answer.result("\n".join([f"{word} {found.path}", *found.flags]))
+        return answer.result("\n".join([f"{word} {found.path}", *answer.dates, *found.flags]))
 
     async def update(
         self,
@@ -86,8 +88,9 @@ class Writing:
     ) -> Annotated[CallToolResult, answers.Changed]:
         """Replace one place in a note, or append to it. The old text stays in the history."""
         found = await self._memory.run(context, lambda space: space.update(path, old, new))
-        answer: answers.Changed = answers.told(answers.Changed, found)
-        return answer.result(f"Changed {path}" if found.commit else f"{path} says so already")
+        answer: answers.Changed = answers.told(answers.Changed, found, dates=answers.dated(found.dates))
+        word = f"Changed {path}" if found.commit else f"{path} says so already"
+        return answer.result("\n".join([word, *answer.dates]))
 
     async def move(
         self,

@@ -1,10 +1,12 @@
 """Edit: the files of the memory as an agent works on them by name: made, changed, renamed, put away."""
 
 from collections.abc import Callable
+from datetime import date
 
 from bonsai.errors import BadData, CannotCreate, NotFound, Refused, Usage
-from bonsai.notes import layout, rename
+from bonsai.notes import dates, layout, rename
 from bonsai.notes.change import Plan
+from bonsai.notes.dates import Phrase
 from bonsai.notes.draft import Draft
 from bonsai.notes.layout import Kind
 from bonsai.notes.note import UTF16, can_splice, parse, set_fields
@@ -133,6 +135,15 @@ def replaced(text: str, old: str, new: str) -> str:
         hint = "Read the file, then give the text exactly as it stands there." if not count else "Give more of it."
         raise Usage(f"the old text {what}", hint=hint)
     return text.replace(old, new)
+
+
+def updated(text: str, old: str, new: str, today: date) -> tuple[str, list[Phrase]]:
+    """The same, with the relative dates in `new` made absolute where the text around it makes no code of them."""
+    made = replaced(text, old, new)
+    start = text.index(old) if old else len(made) - len(new) - (not new.endswith("\n"))
+    prose = {phrase.start for phrase in dates.find(made, today)}
+    found = [phrase for phrase in dates.find(new, today) if start + phrase.start in prose]
+    return made[:start] + dates.rewritten(new, found) + made[start + len(new) :], found
 
 
 def _marked(path: str, data: bytes, said: str) -> bytes:

@@ -1,17 +1,23 @@
 """What the verbs that edit files answer: typed results whose attributes are the keys of their `--json`."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
+
+from bonsai.passes.cared import Absolute
 
 
 @dataclass(slots=True)
 class Written:
-    """A file that was made, changed, renamed (`old` is the name that it had) or put away (`to` is its archive)."""
+    """A file that was made, changed, renamed (`old` is the name that it had) or put away (`to` is its archive).
+
+    `dates` were relative in what was written, and made absolute.
+    """
 
     path: str
     commit: str | None
     old: str = ""
     to: str = ""
+    dates: list[Absolute] = field(default_factory=list)
 
 
 @dataclass(slots=True)

@@ -318,6 +318,10 @@ def test_openclaw_gets_the_shapes_that_it_knows(garden: Sandbox) -> None:
     assert (result["path"], result["source"]) == ("memory/domains/business/pricing.md", "memory")
     assert result["startLine"] <= result["endLine"] and "895" in result["snippet"]
     assert openclaw.search(garden.ws, {"query": "dinner", "minScore": 1e6})["results"] == []
+    for corpus, hits in {"memory": 1, "all": 1, "wiki": 0, "sessions": 0}.items():
+        assert (
+            len(openclaw.search(garden.ws, {"query": "dinner", "maxResults": 1, "corpus": corpus})["results"]) == hits
+        )
     down = openclaw.search(garden.ws, {"query": " "})
     assert down["results"] == [] and down["disabled"] is True and down["unavailable"] is True and down["action"]
     path = "memory/domains/business/pricing.md"

@@ -131,6 +131,27 @@ def test_each_write_names_the_client_and_its_session(garden: Sandbox) -> None:
     assert garden.has("memory/agents/wren/feedback.md")
 
 
+def test_what_is_written_has_absolute_dates_and_says_so(garden: Sandbox) -> None:
+    """`update` wrote "next Friday" as it was; the code that it writes into stays as it is."""
+    garden.write("memory/topics/shop.md", "# Shop\n\nOpens soon.\n\n```sh\nlog --since HERE\n```\n")
+    garden.ws.commit()
+
+    async def session(client: Client) -> None:
+        made = await call(client, "remember", text="Kim called yesterday.")
+        assert made["dates"] == ["'yesterday' was written as 2026-03-14"]
+        path = "memory/topics/shop.md"
+        found = await call(client, "update", path=path, old="soon", new="next Friday, see `since yesterday`")
+        assert found["dates"] == ["'next Friday' was written as 2026-03-20"]
+        assert (await call(client, "update", path=path, old="HERE", new="yesterday"))["dates"] == []
+        assert (await call(client, "update", path=path, new="Lee was here yesterday."))["dates"]
+
+    talk(garden, session)
+    assert garden.read("memory/topics/shop.md").decode() == (
+        "# Shop\n\nOpens 2026-03-20, see `since yesterday`.\n\n```sh\nlog --since yesterday\n```\n"
+        "Lee was here 2026-03-14.\n"
+    )
+
+
 def test_an_error_tells_the_next_step(garden: Sandbox) -> None:
     async def session(client: Client) -> None:
         told = await fails(client, "read", path="memory/domains/business/none.md")
