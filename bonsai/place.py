@@ -49,7 +49,7 @@ class Place:
         self, root: str, agent: str = "", actor: str = "", session: str = "", progress: Progress | None = None
     ) -> None:
         self.root = root
-        self.agent = _agent_id(agent) if agent else ""
+        self.agent = "" if agent in ("", Tree().owner) else _agent_id(agent)  # in a database the two are one
         self.tree = Tree(self.agent)
         self.actor = actor or (f"agent:{self.agent}" if self.agent else "human")
         self._session = session or os.environ.get("BONSAI_SESSION", "")

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from bonsai.workspace import Workspace
 
 T = TypeVar("T")
+DEFAULT = "default"  # what the original calls the agent of the main tree
 
 
 @dataclass
@@ -98,7 +99,8 @@ def current_folder() -> str | None:
 
 def _remember(context: click.Context, parameter: click.Parameter, value: Any) -> None:
     if value:
-        setattr(context.ensure_object(Door), str(parameter.name), value)
+        main_tree = parameter.name == "agent" and value == DEFAULT
+        setattr(context.ensure_object(Door), str(parameter.name), "" if main_tree else value)
 
 
 def folders(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list["CompletionItem"]:
@@ -125,7 +127,7 @@ def global_options(hidden: bool) -> list[click.Option]:
             ["-C", "folder"], metavar="DIR", help="The workspace.", hidden=hidden, shell_complete=folders, **shared
         ),
         click.Option(
-            ["--agent"],
+            ["--agent", "--agent-id"],
             metavar="ID",
             help="Work on this agent's own tree.",
             hidden=hidden,

@@ -1,4 +1,4 @@
-"""Options that the commands of the tiers share: the agent by its other name, the database, the language model."""
+"""Options that the commands of the tiers share: the database, and how the answer is worded."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -7,19 +7,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from bonsai.cli import screen
-from bonsai.cli.door import Door, agent_ids, utf8
+from bonsai.cli.door import Door
 
 if TYPE_CHECKING:
     from bonsai.workspace import Workspace
 
 F = TypeVar("F", bound=Callable[..., Any])
 URL, TOKEN, ORIGINAL = "bonsai.db_url", "bonsai.auth_token", "bonsai.original"
-
-
-def _agent(context: click.Context, _parameter: click.Parameter, value: str | None) -> None:
-    """`--agent-id default` is the main tree."""
-    if value:
-        context.ensure_object(Door).agent = "" if value == "default" else utf8(value)
 
 
 def _url(context: click.Context, _parameter: click.Parameter, value: str | None) -> None:
@@ -38,7 +32,7 @@ def _original(context: click.Context, _parameter: click.Parameter, value: str | 
 
 
 def tier_options(command: F) -> F:
-    """`--agent-id`, `--db-url`, `--auth-token`, and the hidden `--style`."""
+    """`--db-url`, `--auth-token`, and the hidden `--style`."""
     hidden: dict[str, Any] = {"expose_value": False, "is_eager": True}
     for option in (
         click.option("--style", callback=_original, hidden=True, **hidden),
@@ -47,14 +41,6 @@ def tier_options(command: F) -> F:
         ),
         click.option(
             "--db-url", callback=_url, metavar="URL", help="The libSQL database (or BONSAI_DB_URL).", **hidden
-        ),
-        click.option(
-            "--agent-id",
-            callback=_agent,
-            metavar="ID",
-            help="The same as --agent.",
-            shell_complete=agent_ids,
-            **hidden,
         ),
     ):
         command = option(command)

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import runpy
 import shlex
 import subprocess
 import sys
@@ -97,22 +98,28 @@ def run(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> tuple[int, 
     return code, capsys.readouterr().out
 
 
+def through(tool: str, arguments: list[str], monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What a script makes of its arguments for bonsai: the script runs, but for its last call."""
+    called: list[list[str]] = []
+    with monkeypatch.context() as patch:
+        patch.setattr(sys, "argv", [tool, *arguments])
+        patch.setattr(os, "execv", lambda program, words: called.append(words))
+        runpy.run_path(str(TOP / "scripts" / tool), run_name="__main__")
+    return called[0][1:]
+
+
 @pytest.mark.shared
 @pytest.mark.skipif(not DOCUMENT.exists(), reason="needs the document beside the project")
-def test_every_line_of_the_document_runs(place: Path, server: Hrana, capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_line_of_the_document_runs(
+    place: Path, server: Hrana, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     found = lines()
     assert len(found) > 40
     assert {line.split()[0] for line in found} == set(TOOLS)
     for line in found:
         tool, *arguments = words(line, server)
-        if tool == "distiller.py":
-            code, out = run(["distiller", *arguments], capsys)
-        elif tool == "tree_search.py":
-            if "memory/memory-tree.json" not in arguments:
-                Path("memory-tree.json").touch()
-            code, out = run(["tree-search", *arguments], capsys)
-        else:
-            code, out = run([*arguments, "--style", "original"], capsys)
+        code, out = run(through(tool, arguments, monkeypatch), capsys)
+        if tool == "memory_cli.py":
             assert main.run([*arguments, "--json"]) in (0, 66, 77), line
         refused = "--remove" in arguments  # nodes that there are not, in this workspace
         assert code == 0 or (refused and code == 77), (line, out)
@@ -175,6 +182,18 @@ def test_the_files_of_the_original_go_on_working_without_a_step_more(
     Path("memory/default/warm-memory.json").write_text("{")
     assert main.run(["metrics", "--style", "original"]) == 0
     assert "warm-memory.json" in capsys.readouterr().err
+
+
+def test_every_command_takes_the_agent_by_its_other_name(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for arguments in (["daily", "Said to two"], ["store", "Known to two", "--category", "x"]):
+        assert main.run([*arguments, "--agent-id", "agent-2"]) == 0
+    for name, found in (("agent-2", 2), ("default", 0)):
+        code, out = run(["recall", "two", "--json", "--agent-id", name], capsys)
+        assert (code, len(json.loads(out)["hits"])) == (0, found)
+    assert main.run(["--agent", "default", "store", "Known to the main tree", "--category", "x"]) == 0
+    assert not Path("memory/agents/default").exists()
+    with Workspace.open(place, agent="default") as workspace:
+        assert [hit.path.split("/")[1] for hit in workspace.recall("main tree").hits] == ["domains"]
 
 
 def test_a_tool_that_reads_json_gets_some_where_a_command_fails(
