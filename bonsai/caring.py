@@ -35,7 +35,9 @@ if TYPE_CHECKING:
     from bonsai.passes.dates import Written
     from bonsai.run import Run
 
-RECENT = 200  # commits among which that of an `init` is looked for
+RECENT = 200  # commits among which those of a day are looked for
+#: What only puts in order what was there before is no event of the day.
+TIDYING = frozenset({"init", "migrate", "relocate", "dates", "move", "archive", "reflect", "consolidate", "promote"})
 
 
 class Caring(Place):
@@ -217,16 +219,16 @@ class Caring(Place):
         return report
 
     def _changed_today(self, run: Run) -> bool:
-        """Whether a note of the tree is pending, or was changed by a commit of today. What `init` made is no event."""
+        """Whether a note of the tree is pending, or was changed by a commit of today that did more than tidy up."""
         times, today = run.times(), self._today(run)
         rows = {row.path: row for row in run.view.notes(self.tree)}
         if any(row.blob != row.head for row in rows.values()):
             return True
         new = {path for path in rows if (known := times.get(path)) and _day(known.changed) == today}
         commits = self._history.log(limit=RECENT) if new else []
-        made = {path for commit in commits if commit.op == "init" for path in commit.paths}
-        later = {path for commit in commits if commit.op != "init" for path in commit.paths}
-        return bool(new - (made - later))
+        tidied = {path for commit in commits if commit.op in TIDYING for path in commit.paths}
+        written = {path for commit in commits if commit.op not in TIDYING for path in commit.paths}
+        return bool(new - (tidied - written))
 
     def _looked(self, claims: Sequence[tuple[str, Claim]]) -> list[Checked]:
         from bonsai.passes import check_facts

@@ -271,6 +271,17 @@ def test_a_new_workspace_needs_nothing(bare: Sandbox, at) -> None:
     )
 
 
+def test_tidying_up_is_no_event_of_the_day(box: Sandbox, at) -> None:
+    """A `relocate` asked for a daily note."""
+    box.write("MEMORY.md", "# Me\n\n## Pricing\n\nA dinner costs 895 kr.\n")
+    box.ws.commit()
+    at("2026-03-16T08:00:00Z")
+    box.ws.migrate()
+    assert box.ws.heartbeat().phases[0].candidates == []
+    box.ws.remember("The inspector comes on 2026-05-01.")
+    assert [due.path for due in box.ws.heartbeat().phases[0].candidates] == ["memory/daily/2026-03-16.md"]
+
+
 def test_what_is_due_and_what_was_done(box: Sandbox, at) -> None:
     for day in ("2026-03-11", "2026-03-12", "2026-03-14"):
         box.write(f"memory/daily/{day}.md", "- lunch\n")
