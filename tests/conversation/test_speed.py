@@ -1,7 +1,7 @@
 """A context costs little more than what it asks for: p50 of `load` at most three times its slowest single query.
 
 What is compared runs in turn, so that a busy machine slows all of it down; and since its pauses fall on the longest of
-them most often, the best of some batches counts. What a load really costs is in every batch.
+them most often, the best median of each among many batches counts: what each takes while nobody is in its way.
 """
 
 import os
@@ -20,7 +20,7 @@ ALL = os.environ.get("BONSAI_FAULTS") == "all"
 MESSAGES, FACTS, THREADS = (100_000 if ALL else 10_000), 1000, 50
 MOST = 3  # times the slowest query
 QUERY = "the price of roses 17"
-RUNS, BATCHES = 40, 5
+RUNS, LEAST, BATCHES = 40, 3, 40
 
 
 @pytest.fixture(params=["sqlite", "tree", "servers"])
@@ -63,16 +63,15 @@ def test_load_costs_little_more_than_its_slowest_query(
         "buffer": lambda: stores.buffer.recent("t1"),
         "recall": lambda: talk._recalled("ann", QUERY),
     }
-    batches = []
-    for _ in range(BATCHES):
-        p50 = measured(asked, clock)
-        slowest = max(time for name, time in p50.items() if name != "load")
-        batches.append((round(p50["load"] / slowest, 2), p50))
-        if batches[-1][0] <= MOST:
-            break
-    record_property("batches", batches)
-    print(request.node.name, batches)
-    assert min(ratio for ratio, _ in batches) <= MOST, batches
+    best, ratio, batch = dict.fromkeys(asked, float("inf")), float("inf"), 0
+    while batch < LEAST or (ratio > MOST and batch < BATCHES):
+        batch += 1
+        best = {name: min(best[name], time) for name, time in measured(asked, clock).items()}
+        ratio = best["load"] / max(time for name, time in best.items() if name != "load")
+    said = f"{ratio:.2f} times its slowest query after {batch} batches: {best} ms"
+    record_property("load", said)
+    print(request.node.name, said)
+    assert ratio <= MOST, said
 
 
 def measured(asked: dict[str, Callable[[], object]], clock: Callable[[], float]) -> dict[str, float]:
