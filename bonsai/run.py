@@ -255,7 +255,8 @@ class Run(Commits):
     def carry_out(self, plan: Plan, join: Join | None = None) -> str | None:
         """Do what a plan says, with its indexes, as one commit; None for an empty plan, unless it joins a history.
 
-        Raises Refused for a note that may not be committed, and whatever stopped it; then nothing has changed.
+        Raises Refused for a note that may not be committed, Busy, IoFailed, and whatever stopped it; then nothing has
+        changed.
         """
         if not plan.paths and join is None:
             return None
