@@ -75,7 +75,8 @@ def create(workspace: Workspace, path: str, file_text: str) -> str:
     try:
         _done(path, lambda: workspace.create(place, file_text))
     except CannotCreate as error:
-        raise ToolFailed(f"Error: File {path} already exists") from error
+        taken = f"Error: File {path} already exists"
+        raise ToolFailed(taken if _found(workspace, place) else _told(path, error)) from error
     return f"File created successfully at: {path}"
 
 
@@ -141,7 +142,8 @@ def rename(workspace: Workspace, old_path: str, new_path: str) -> str:
     except NotFound as error:
         raise ToolFailed(f"Error: {MISSING.format(path=old_path)}") from error
     except CannotCreate as error:
-        raise ToolFailed(f"Error: The destination {new_path} already exists") from error
+        taken = f"Error: The destination {new_path} already exists"
+        raise ToolFailed(taken if _found(workspace, new) else _told(new_path, error)) from error
     return f"Successfully renamed {old_path} to {new_path}"
 
 
@@ -205,7 +207,11 @@ def _done(path: str, verb: Callable[[], Any]) -> Any:
     except BonsaiError as error:
         if error.code not in (Usage.code, 65, 77):
             raise
-        raise ToolFailed(f"Error: {path} {error.cause}. {error.hint}".rstrip()) from error
+        raise ToolFailed(_told(path, error)) from error
+
+
+def _told(path: str, error: BonsaiError) -> str:
+    return f"Error: {path} {error.cause}. {error.hint}".rstrip()
 
 
 def _range(value: Any) -> tuple[int, int] | None:
@@ -228,7 +234,9 @@ def _occurrences(text: str, old: str) -> list[int]:
 
 
 def _numbered(rows: list[str], first: int, last: int) -> str:
-    return "\n".join(f"{number:>{WIDTH}}\t{row}" for number, row in enumerate(rows[first - 1 : last], first))
+    return "\n".join(
+        f"{number:>{WIDTH}}\t{row.removesuffix(chr(13))}" for number, row in enumerate(rows[first - 1 : last], first)
+    )
 
 
 def _size(size: int) -> str:

@@ -50,13 +50,20 @@ def create(draft: Draft, path: str, text: str) -> tuple[Plan, Written]:
 def change(draft: Draft, path: str, edit: Callable[[str], str]) -> tuple[Plan, Written]:
     """Plan another text for a file. A note from outside stays one, whatever is written into it.
 
+    `edit` sees the ends of its lines as a model does, and writes them so: without the CR of Windows, which stays.
+
     Raises NotFound, Refused, BadData, and what `edit` raises.
     """
     need_open(path)
     old = draft.need(path)
     if old.startswith(UTF16):
         raise BadData("is UTF-16, so nothing can be put into it", path=path, hint="Save it as UTF-8.")
-    data = encoded(edit(old.decode("utf-8", "surrogateescape")))
+    text = old.decode("utf-8", "surrogateescape")
+    if text.count("\r\n") == text.count("\n") > 0:
+        text = edit(text.replace("\r\n", "\n")).replace("\r\n", "\n").replace("\n", "\r\n")
+    else:
+        text = edit(text)
+    data = encoded(text)
     was = parse(old)
     if is_untrusted(was) and not is_untrusted(parse(data)):
         data = _marked(path, data, source(was.fields) or "untrusted")

@@ -64,6 +64,13 @@ def test_create_never_overwrites(box: Sandbox) -> None:
     assert box.committed("memory/a.md") == b"1"
 
 
+def test_a_name_that_cannot_be_is_not_told_as_one_that_is_there(box: Sandbox) -> None:
+    call(box, "create", path="/memories/a/b.md", file_text="1")
+    assert "too long" in fails(box, "create", path=f"/memories/{'n' * 300}.md", file_text="2")
+    assert "already exists" in fails(box, "create", path="/memories/a", file_text="2")
+    assert "into itself" in fails(box, "rename", old_path="/memories/a", new_path="/memories/a/c")
+
+
 def test_str_replace_takes_exactly_one_place(box: Sandbox) -> None:
     call(box, "create", path="/memories/a.md", file_text="1\n2\n3\nold\n5\n6\n7\n")
     told = call(box, "str_replace", path="/memories/a.md", old_str="old", new_str="new")
@@ -98,6 +105,20 @@ def test_insert_knows_its_range(box: Sandbox, line: int) -> None:
     told = fails(box, "insert", path="/memories/a.md", insert_line=line, insert_text="new")
     wrong = f"Error: Invalid `insert_line` parameter: {line}."
     assert told == f"{wrong} It should be within the range of lines of the file: [0, 2]"
+
+
+def test_windows_line_ends_are_not_seen_and_stay(box: Sandbox) -> None:
+    """No model writes a CR: a text of two lines was never found, and what was inserted had other ends."""
+    box.write("memory/tea.md", "# Tea\r\n\r\nGreen,\r\nno sugar.\r\n")
+    box.ws.commit()
+    assert "\r" not in call(box, "view", path="/memories/tea.md")
+    call(box, "str_replace", path="/memories/tea.md", old_str="Green,\nno", new_str="Black,\nlittle")
+    call(box, "insert", path="/memories/tea.md", insert_line=2, insert_text="- hot\n- strong\n")
+    assert box.read("memory/tea.md") == b"# Tea\r\n\r\n- hot\r\n- strong\r\nBlack,\r\nlittle sugar.\r\n"
+    box.write("memory/mixed.md", "a\r\nb\nc\r\n")
+    box.ws.commit()
+    call(box, "str_replace", path="/memories/mixed.md", old_str="b", new_str="d")
+    assert box.read("memory/mixed.md") == b"a\r\nd\nc\r\n"
 
 
 def test_what_is_deleted_is_archived_and_comes_back(box: Sandbox) -> None:
