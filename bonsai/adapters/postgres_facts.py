@@ -31,8 +31,7 @@ _PUT = f"""
     RETURNING {_COLUMNS}
 """
 _KEEP = f"INSERT INTO fact_versions ({_NAMES}) VALUES (%s, %s, %s, %s, %s, %s, %s) ON CONFLICT DO NOTHING"
-#: The columns of messages, then confidence; of a fact, its own in their place. The limits are part of the text: for
-#: unknown ones PostgreSQL makes a new plan each time, which takes half as long as all the rest.
+#: The columns of messages, then confidence; of a fact, its own in their place.
 _BOTH = f"""
     (SELECT {COLUMNS}, NULL::float8 FROM messages
      WHERE thread_id = %s AND seq < {MOST} ORDER BY seq DESC LIMIT {{messages}})
@@ -97,8 +96,8 @@ class PostgresFacts:
 
     def newest(self, user: str, limit: int = 20) -> list[Fact]:
         """See FactStore."""
-        where = "FROM semantic_facts WHERE user_id = %s ORDER BY updated_at DESC, fact_key LIMIT %s"
-        return self._query(f"SELECT {_COLUMNS} {where}", (armour(user), countable(limit)))
+        where = f"WHERE user_id = %s ORDER BY updated_at DESC, fact_key LIMIT {countable(limit)}"
+        return self._query(f"SELECT {_COLUMNS} FROM semantic_facts {where}", (armour(user),))
 
     def newest_with(
         self, thread: str, messages: int, user: str, facts: int, meanwhile: Callable[[], None]
@@ -117,9 +116,9 @@ class PostgresFacts:
         """See FactStore."""
         where = (
             f"FROM semantic_facts WHERE user_id = %s AND strpos({_FOLDED}, %s) > 0"
-            " ORDER BY updated_at DESC, fact_key LIMIT %s"
+            f" ORDER BY updated_at DESC, fact_key LIMIT {countable(limit)}"
         )
-        values = (armour(user), armour(query.casefold()), countable(limit))
+        values = (armour(user), armour(query.casefold()))
         return self._query(f"SELECT {_COLUMNS} {where}", values)
 
     def history(self, user: str, key: str) -> list[Fact]:

@@ -29,7 +29,7 @@ _EVENT = """
 _EVENTS = f"""
     SELECT user_id, type, payload, {iso("ts")} FROM events
     WHERE user_id = %(user)s AND (%(type)s = '' OR type = %(type)s)
-    ORDER BY ts DESC, id LIMIT %(limit)s
+    ORDER BY ts DESC, id LIMIT {{limit}}
 """
 _UNSAY = """
     UPDATE messages SET thread_id = %s, role = %s, content = %s, user_id = %s, intent = %s, metadata = %s WHERE id = %s
@@ -69,8 +69,9 @@ class PostgresLog:
 
     def read(self, thread: str, limit: int = 50, before: int = 0) -> list[Message]:
         """See MessageLog."""
-        query = f"SELECT {COLUMNS} FROM messages WHERE thread_id = %s AND seq < %s ORDER BY seq DESC LIMIT %s"
-        rows = self._database.ask(query, (armour(thread), countable(before) or MOST, countable(limit)))
+        where = f"WHERE thread_id = %s AND seq < %s ORDER BY seq DESC LIMIT {countable(limit)}"
+        query = f"SELECT {COLUMNS} FROM messages {where}"
+        rows = self._database.ask(query, (armour(thread), countable(before) or MOST))
         return [message_of(row) for row in reversed(rows)]
 
     def record(self, event: Event) -> bool:
@@ -83,8 +84,7 @@ class PostgresLog:
 
     def events(self, user: str, type: str = "", limit: int = 50) -> list[Event]:
         """See MessageLog."""
-        values = {"user": armour(user), "type": armour(type), "limit": countable(limit)}
-        rows = self._database.ask(_EVENTS, values)
+        rows = self._database.ask(_EVENTS.format(limit=countable(limit)), {"user": armour(user), "type": armour(type)})
         return [_event(*row) for row in rows]
 
     def erase(self, what: Forget, *, count: bool = False) -> int:
