@@ -74,15 +74,15 @@ class Archiving(Rescuing, Finding):
         rules, report = Rules.of(self.settings), ConsolidateReport(mode, self._me, self.now_iso)
         report.warnings += self.config_warnings
         shape = self._shape(llm, report) if mode in ("monthly", "full") else ""
+        ahead = self._send_ahead(report, rules) if self.is_remote else frozenset()
         with self._writing() as run:
             run.look(full=mode == "full")
             run.commit_edits()
             draft, out = run.draft(), self._leaving(run, report, rules)
-            if out:
-                archive = self._need_cold(True)
-                self._send(archive, [item.row for item in out])  # only what is safe there leaves the tree
-                for item in out:
-                    draft.drop(item.path)
+            if rest := [item.row for item in out if item.row not in ahead]:  # only what is safe there leaves the tree
+                self._send(self._need_cold(True, patient=False), rest)
+            for item in out:
+                draft.drop(item.path)
             report.evicted = sorted(item.path for item in out)
             report.evicted_warm = report.archived_cold = len(out)
             if mode != "quick":
@@ -104,6 +104,15 @@ class Archiving(Rescuing, Finding):
         self._counted(consolidations=1, evictions=len(out))
         self._noted("last_consolidation", int(self.now().timestamp()))
         return report
+
+    def _send_ahead(self, report: ConsolidateReport, rules: Rules) -> frozenset[ColdRow]:
+        """Send what will leave to a server before anything is locked: it may keep one waiting for minutes."""
+        with self._reading() as (run, _):
+            run.look()
+            rows = [item.row for item in self._leaving(run, report, rules)]
+        if rows:
+            self._send(self._need_cold(True), rows)
+        return frozenset(rows)
 
     def _leaving(self, run: Run, report: ConsolidateReport, rules: Rules) -> list[Leaving]:
         from bonsai.facts import fact as facts
@@ -188,10 +197,10 @@ class Archiving(Rescuing, Finding):
     def _expire(self, run: Run, report: ConsolidateReport, rules: Rules) -> None:
         from bonsai.passes import consolidate
 
-        archive = self._cold()
-        if archive is None:
-            return
         try:
+            archive = self._cold(patient=False)
+            if archive is None:
+                return
             archive.init()
             old = consolidate.expired(list(self._rows(archive)), run.now, rules)
             archive.drop(self._me, old)

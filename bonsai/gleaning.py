@@ -171,7 +171,8 @@ class Gleaning(Remembering):
             for report, item in told.values()
         ]
         sha = next((report.commit for report in reports if report.commit), None)
-        return IngestReport(read, list(told), sha, facts, len(wanted) - len(facts), dry_run)
+        lacking = [f"{path}: {warning}" for path in read for warning in self.validate(path).warnings]
+        return IngestReport(read, list(told), sha, facts, len(wanted) - len(facts), dry_run, lacking)
 
     def _said_on(self, path: str) -> list[Wanted]:
         """The facts in a daily note, dated as it is; without what looks like a credential."""

@@ -78,8 +78,8 @@ class Reaching(Counting):
         remember(self.root, server_name(url))
         return made
 
-    def _need_cold(self, make: bool) -> Archive:
-        archive = self._cold(make)
+    def _need_cold(self, make: bool, patient: bool = True) -> Archive:
+        archive = self._cold(make, patient)
         assert archive is not None
         return archive
 

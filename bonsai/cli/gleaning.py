@@ -111,6 +111,7 @@ def ingest_daily(door: Door, day: str, given: str, days: int | None, dry_run: bo
 
     with connected(door) as workspace:
         report = workspace.ingest_daily(day or given, days=days or 0, dry_run=dry_run)
+    screen.say([f"bonsai: {warning}" for warning in report.warnings])
     old = {
         "files_scanned": len(report.files),
         "mode": "rule",

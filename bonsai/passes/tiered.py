@@ -218,7 +218,7 @@ class Ingested:
 class IngestReport:
     """`ingest-daily`: the daily notes that were read, and the notes that are new (or would be, in a dry run).
 
-    `skipped`: facts that were known.
+    `skipped`: facts that were known; `warnings`: what the notes lack, see `validate`.
     """
 
     files: list[str]
@@ -227,6 +227,7 @@ class IngestReport:
     facts: list[Ingested] = field(default_factory=list)
     skipped: int = 0
     dry_run: bool = False
+    warnings: list[str] = field(default_factory=list)
 
 
 @dataclass(slots=True)

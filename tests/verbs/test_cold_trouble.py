@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from hrana import Hrana, hrana
 
-from bonsai import reaching
-from bonsai.adapters import sqlite_cold
+from bonsai import Workspace, reaching
+from bonsai.adapters import libsql, sqlite_cold
 from bonsai.errors import IoFailed, Unavailable
 from bonsai.passes.remember import Wanted
 from verbs.sandbox import Sandbox
@@ -223,3 +223,36 @@ def test_a_warm_server_answers_a_recall_in_one_request(box: Sandbox, server: Hra
     assert asked(server, lambda: ws.recall("milk")) == 1
     assert asked(server, lambda: box.ws.recall("milk")) == 2
     assert Path(box.root / reaching.AWAY).exists() is False
+
+
+def test_nobody_else_waits_while_a_consolidate_waits_for_the_server(
+    box: Sandbox, server: Hrana, at: At, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = box.ws.remember("Bought milk.", domain="daily", importance=0.3).path
+    at(LATER)
+    server.down = True
+    written: list[str] = []
+
+    def meanwhile(_: float) -> None:  # what others do while it waits for the server to come back
+        with Workspace.open(box.root) as other:
+            written.append(other.remember("Bought salt.", domain="daily", importance=1.0).path)
+        server.down = False
+
+    real = libsql.libsql_archive
+    monkeypatch.setattr(libsql, "libsql_archive", lambda *given, **how: real(*given, **how, sleep=meanwhile))
+    report = box.ws.consolidate()
+    assert report.evicted == [path] and box.has(written[0])
+    assert server.rows("SELECT text FROM cold_memories WHERE text LIKE '%milk%'")
+    box.assert_clean()
+
+
+def test_what_cannot_be_sent_stays_in_the_tree(box: Sandbox, server: Hrana, at: At) -> None:
+    path = box.ws.remember("Bought milk.", domain="daily", importance=0.3).path
+    box.write("bonsai.toml", "[cold]\nretries = 0\n")
+    box.ws.commit()
+    at(LATER)
+    before = box.head()
+    server.down = True
+    with pytest.raises(Unavailable):
+        box.ws.consolidate()
+    assert box.has(path) and box.head() == before

@@ -152,6 +152,9 @@ def test_what_a_dry_run_names_is_what_is_taken_in(box: Sandbox) -> None:
     assert any("pip install ltx-video==2.1" in fact.metadata.commands for fact in done.facts)
     again = box.ws.ingest_daily(dry_run=True)
     assert len(again.created) == 1 and again.skipped == len(done.facts)
+    box.write("memory/daily/2026-03-15.md", "- Need to install it\n")
+    [warning] = box.ws.ingest_daily(days=1).warnings
+    assert warning == "memory/daily/2026-03-15.md: Action 'install' mentioned without command example"
 
 
 def test_a_rebuild_without_a_model_counts_every_note_again(box: Sandbox) -> None:
