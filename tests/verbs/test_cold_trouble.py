@@ -3,7 +3,7 @@
 import os
 import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
@@ -137,12 +137,22 @@ def test_a_file_that_somebody_is_writing_is_not_made_anew(evicted: Sandbox, monk
 
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Hrana]:
-    monkeypatch.setattr(reaching, "HASTE", 0.1)
+    monkeypatch.setattr(reaching, "HASTE", 60.0)  # a busy machine is no slow server
     monkeypatch.setattr(reaching, "COSTLY", 0.05)
     with hrana() as server:
         monkeypatch.setenv("BONSAI_DB_URL", server.url)
         monkeypatch.setenv("BONSAI_DB_TOKEN", server.token)
         yield server
+
+
+@contextmanager
+def hanging(server: Hrana) -> Iterator[None]:
+    """The server answers nobody."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(reaching, "HASTE", 0.2)
+        server.hangs.set()
+        yield
+        server.hangs.clear()
 
 
 def asked(server: Hrana, act: Callable[[], object]) -> int:
@@ -155,8 +165,8 @@ def asked(server: Hrana, act: Callable[[], object]) -> int:
 def test_a_server_that_keeps_one_waiting_is_left_alone_for_a_while(box: Sandbox, server: Hrana, at: At) -> None:
     box.ws.remember("Bought milk.", domain="daily")
     at(LATER)
-    server.hangs.set()
-    [warning] = box.ws.recall("milk").warnings
+    with hanging(server):
+        [warning] = box.ws.recall("milk").warnings
     assert "cannot be reached" in warning and "left alone for 5 minutes" in warning and "cold --query" in warning
     box.close()
     at(SOON)
@@ -166,7 +176,6 @@ def test_a_server_that_keeps_one_waiting_is_left_alone_for_a_while(box: Sandbox,
     report = box.ws.remember("Bought bread.", domain="daily")
     assert not report.cold_synced
     at(AFTER)
-    server.hangs.clear()
     assert asked(server, lambda: box.ws.recall("milk")) > 0
     assert box.ws.remember("Bought salt.", domain="daily").cold_synced
     assert {row[0].strip() for row in server.rows("SELECT text FROM cold_memories")} == {
@@ -178,24 +187,26 @@ def test_a_server_that_keeps_one_waiting_is_left_alone_for_a_while(box: Sandbox,
 
 def test_cold_query_asks_all_the_same_and_an_answer_ends_the_outage(box: Sandbox, server: Hrana, at: At) -> None:
     box.ws.remember("Bought milk.", domain="daily")
-    server.hangs.set()
-    box.ws.recall("milk")
-    server.hangs.clear()
+    with hanging(server):
+        box.ws.recall("milk")
     assert asked(server, lambda: box.ws.recall("milk")) == 0
     assert [hit.text for hit in box.ws.cold_query("milk")] == ["Bought milk."]
     assert asked(server, lambda: box.ws.recall("milk")) > 0
 
 
-def test_another_server_is_asked(box: Sandbox, server: Hrana, monkeypatch: pytest.MonkeyPatch) -> None:
-    server.hangs.set()
-    box.ws.recall("milk")
+def test_another_server_is_asked(box: Sandbox, server: Hrana) -> None:
+    with hanging(server):
+        box.ws.recall("milk")
     with hrana() as other:
         ws = box.ws
         ws.connect(other.url, other.token)
         assert asked(other, lambda: ws.recall("milk")) > 0
 
 
-def test_a_server_that_refuses_at_once_costs_nothing_and_is_asked_each_time(box: Sandbox, server: Hrana) -> None:
+def test_a_server_that_refuses_at_once_costs_nothing_and_is_asked_each_time(
+    box: Sandbox, server: Hrana, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reaching, "COSTLY", 60.0)
     server.down = True
     for _ in range(2):
         [warning] = box.ws.recall("milk").warnings
@@ -204,9 +215,12 @@ def test_a_server_that_refuses_at_once_costs_nothing_and_is_asked_each_time(box:
     assert box.ws.recall("milk").warnings == []
 
 
-def test_no_node_is_taken_away_while_nobody_can_say_what_it_holds(box: Sandbox, server: Hrana, at: At) -> None:
+def test_no_node_is_taken_away_while_nobody_can_say_what_it_holds(
+    box: Sandbox, server: Hrana, at: At, monkeypatch: pytest.MonkeyPatch
+) -> None:
     box.ws.tree_add("attic", "Nothing yet")
     at(LATER)
+    monkeypatch.setattr(reaching, "COSTLY", 60.0)
     server.down = True
     with pytest.raises(Unavailable):
         box.ws.tree_remove("attic")
