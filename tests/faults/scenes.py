@@ -12,6 +12,7 @@ import harness
 from harness import Outcome, git, managed
 
 from bonsai.notes import boot
+from bonsai.passes.remember import Wanted
 from bonsai.workspace import Workspace
 
 GENERAL, BUSINESS = "memory/domains/general", "memory/domains/business"
@@ -93,6 +94,16 @@ def _restore_at(workspace: Workspace) -> None:
     workspace.restore(f"{GENERAL}/beta.md@HEAD~1")
 
 
+def _old_facts(root: Path) -> None:
+    """Facts that are worth little, in two folders."""
+    old = [
+        Wanted(f"Bought {what}.", where, importance=0.2, created="2020-01-01T08:00:00Z")
+        for where in ("shop", "mill/daily")
+        for what in ("milk", "bread", "salt")
+    ]
+    harness.run(harness.verb(root, lambda workspace: workspace.remember_all(old)))
+
+
 def _many(root: Path) -> None:
     """So many new notes that what git is told of them need not go through a pipe at once."""
     for number in range(100):
@@ -109,6 +120,7 @@ SCENES = [
     Scene("move", lambda workspace: workspace.move(f"{GENERAL}/alpha.md", "tech"), "move"),
     Scene("archive", _archive, "archive"),
     Scene("purge", lambda workspace: workspace.purge(), "purge"),
+    Scene("consolidate", lambda workspace: workspace.consolidate(), "consolidate", _old_facts),
     Scene("apply", _apply, "reflect", _decide, makes=DECIDED),
     Scene("undo", lambda workspace: workspace.undo(), "undo", _to_undo),
     Scene("restore", lambda workspace: workspace.restore(f"{BUSINESS}/old.md"), "restore"),
