@@ -180,7 +180,7 @@ class Finding(Narrowing):
             ranked = recall.find(query, Layered(index, late, frozenset()), MORE * limit, scope)
         finally:
             index.close()
-        return gone.forgotten(ranked, self._standing(), limit)
+        return gone.forgotten(ranked, self._standing(), limit, self._history.log)
 
 
 def _need_agreement(mode: Mode, tier: str, at: str, deleted: bool) -> None:

@@ -35,7 +35,7 @@ class Narrowing(Indexing):
     # -- inside ----------------------------------------------------------------------------------------
 
     def _scope(self, domain: str, type_: str, tag: str, actor: str, since: str, until: str, tier: str) -> Scope:
-        """Raises BadData for a day that does not exist, Usage for a tier that there is not."""
+        """Raises BadData for a day that does not exist, Usage for a tier that there is not and for days in reverse."""
 
         if tier not in ("", "hot", "warm", "cold"):
             raise Usage(f"there is no tier {tier!r}", hint="Tiers are hot, warm and cold.")
@@ -47,6 +47,8 @@ class Narrowing(Indexing):
 
         first = clock.local(moment.parse(since, clock.aware, end=False)).date().isoformat() if since else ""
         last = clock.local(moment.parse(until, clock.aware, end=True)).date().isoformat() if until else ""
+        if first and last and first > last:
+            raise Usage(f"since {since} is later than until {until}", hint="Name the earlier day with --since.")
         days: dict[str, str] = {}
         paths = None
         with self._reading() as (run, _):

@@ -25,7 +25,7 @@ from bonsai.notes.query import VERSION
 if TYPE_CHECKING:
     from bonsai.notes.document import Document
 
-SCHEMA = 1000 * 4 + VERSION
+SCHEMA = 1000 * 5 + VERSION
 NEAR = 2  # passages before and after a candidate that come with it
 NOTES = 10  # notes that are looked into for what stands in their title, description, tags or path
 OF_NOTE = 8  # passages of each of them

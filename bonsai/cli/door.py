@@ -153,7 +153,11 @@ class Verb(click.Command):
         items = [word for before, word in pairs if word.startswith("- ") and before not in takers]
         if items and "--" not in args:
             args = [*(word for word in args if word not in items), "--", *items]
-        return super().parse_args(ctx, args)
+        try:
+            return super().parse_args(ctx, args)
+        except click.UsageError as error:
+            error.ctx = error.ctx or ctx  # click's parser leaves it out where a value is missing: no command to name
+            raise
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The examples, line by line (click would wrap them)."""

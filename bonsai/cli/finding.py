@@ -101,4 +101,14 @@ def recall(
             llm=llm_endpoint,
         )
     screen.say([f"bonsai: {warning}" for warning in report.warnings])
-    return door.answer(report, render_finding.recall(report, explain, deleted))
+    filters = {
+        "domain": domain,
+        "type": type_,
+        "tag": tag,
+        "actor": actor,
+        "since": since,
+        "until": until,
+        "tier": tier,
+    }
+    narrowed = " ".join(f"--{name} {value}" for name, value in filters.items() if value)
+    return door.answer(report, render_finding.recall(report, explain, deleted, narrowed))

@@ -8,8 +8,8 @@ from bonsai.passes.found import Hit, RecallReport
 PASSAGE = 6  # lines of a passage
 
 
-def recall(report: RecallReport, explain: bool, deleted: bool = True) -> Lines:
-    """`recall`: each passage under its place. `deleted`: what is gone was asked for, too."""
+def recall(report: RecallReport, explain: bool, deleted: bool = True, narrowed: str = "") -> Lines:
+    """`recall`: each passage under its place. `deleted`: what is gone was asked for, too; `narrowed`: the filters."""
     if explain:
         yield from (Line(f"searched {flat(branch)}", "dim") for branch in report.branches)
     for number, hit in enumerate(report.hits, start=1):
@@ -26,7 +26,17 @@ def recall(report: RecallReport, explain: bool, deleted: bool = True) -> Lines:
             yield Line(f"   score {hit.score:.3f}: {flat(', '.join(hit.why))}", "dim")
             yield Line(f"   {_more(hit)}", "dim")
     if not report.hits:
-        yield "Nothing found." if deleted else "Nothing found: `--deleted` searches what is gone."
+        yield from _nothing(deleted, narrowed)
+
+
+def _nothing(deleted: bool, narrowed: str) -> Lines:
+    """A filter that no note passes (`--type projct`) looks like an empty memory unless it is named."""
+    if narrowed:
+        yield f"Nothing found with {flat(narrowed)}; without that all notes are searched."
+    elif deleted:
+        yield "Nothing found."
+    else:
+        yield "Nothing found: `--deleted` searches what is gone."
 
 
 def _more(hit: Hit) -> str:

@@ -56,8 +56,9 @@ def in_note(path: str, note: Note) -> list[Passage]:
     elif _GUIDE[0] in text and name_of(path) == "feedback.md":
         _blank(rows, *_GUIDE)
     fenced = "```" in text or "~~~" in text  # hot loops below: most notes hold no code at all
+    hidden = _commented(rows, fenced) if "<!--" in text else frozenset()
     found = []
-    for trail, start, below, end in _sections(rows, fenced):
+    for trail, start, below, end in _sections(rows, fenced, hidden):
         spans: Iterable[tuple[int, int]]
         if trail and end - start <= MAX_LINES and _is_short(rows, start, end):
             spans = [_trimmed(rows, start, end)]
@@ -79,11 +80,31 @@ def _is_short(rows: list[str], start: int, end: int) -> bool:
     return bool(whole) and len(whole) <= 8 * SHORT and count_tokens(whole) <= SHORT
 
 
-def _sections(rows: list[str], fenced: bool) -> Iterator[tuple[tuple[str, ...], int, int, int]]:
+def _commented(rows: list[str], fenced: bool) -> frozenset[int]:
+    """The rows that go on with an HTML comment of several lines. A section that is commented out is no section: without
+    this it became the heading of all that stands below it, and half a comment a passage. One without an end hides
+    nothing."""
+    last = max((at for at, row in enumerate(rows) if "-->" in row), default=-1)
+    found, inside, fence = [], False, ""
+    for at in range(last + 1):
+        row = rows[at]
+        if inside:
+            found.append(at)
+            inside = "-->" not in row
+            continue
+        if fenced:
+            fence = _fence_after(row, fence)
+        inside = not fence and row.lstrip(" ").startswith("<!--") and "-->" not in row and at < last
+    return frozenset(found)
+
+
+def _sections(rows: list[str], fenced: bool, hidden: frozenset[int]) -> Iterator[tuple[tuple[str, ...], int, int, int]]:
     """(headings above, row of the heading, row below it, row after) for each stretch of text between two headings."""
     trail: list[tuple[int, str]] = []
     start, below, fence = 0, 0, ""
     for at, row in enumerate(rows):
+        if hidden and at in hidden:
+            continue
         if fenced:
             was_fenced, fence = bool(fence), _fence_after(row, fence)
             if fence or was_fenced:

@@ -56,8 +56,15 @@ def uncommitted(
     return index
 
 
-def forgotten(ranked: Sequence[Ranked], live: Passages, limit: int) -> list[Ranked]:
-    """Those that really are gone: no live passage says the same. Of equal texts only the first."""
+def forgotten(
+    ranked: Sequence[Ranked], live: Passages, limit: int, log: Callable[[], Sequence[Commit]]
+) -> list[Ranked]:
+    """Those that really are gone: no live passage says the same. Of equal texts only the one that stood last.
+
+    Args:
+        log: the commits, newest first; asked for only where the same text is gone from several places.
+    """
+    ranked = _newest(ranked, log)
     seen: set[frozenset[str]] = set()
     kept = [_lines(item.candidate.piece.text) for item in ranked if is_archived(item.candidate.about.path)]
 
@@ -78,6 +85,28 @@ def place(path: str) -> tuple[str, str]:
     """(path of the note, command that brings it back) of a found document."""
     name, at, rev = path.rpartition("@")
     return name if at and len(rev) == REV else path, f"bonsai restore {shlex.quote(path)}"
+
+
+def _newest(ranked: Sequence[Ranked], log: Callable[[], Sequence[Commit]]) -> list[Ranked]:
+    """Of equal texts the version that stood last, in the place of the best.
+
+    What a migrate moved out of MEMORY.md and somebody edited away later is gone from both; to restore the MEMORY.md of
+    then would bring back all that was moved.
+    """
+    groups: dict[frozenset[str], list[Ranked]] = {}
+    for item in ranked:
+        groups.setdefault(_lines(item.candidate.piece.text), []).append(item)
+    if len(groups) == len(ranked):
+        return list(ranked)
+    ages: dict[str, int] = {}
+    for number, commit in enumerate(log()):
+        for parent in commit.parents[:1]:
+            ages.setdefault(parent[:REV], number)
+
+    def age(item: Ranked) -> int:
+        return ages.get(item.candidate.about.path.rpartition("@")[2], -1)  # archived, or not committed yet: now
+
+    return [min(group, key=age) for group in groups.values()]
 
 
 def _since(commits: Sequence[Commit], mark: str) -> list[Commit] | None:

@@ -47,7 +47,8 @@ class Node(NamedTuple):
 
     path: str  # a domain, or `daily`, `topics`, `notes` (loose ones), `MEMORY.md`
     notes: int
-    about: str  # the titles of its notes
+    about: str  # the titles of its notes, as far as a prompt has room for them
+    titles: str = ""  # all of them
 
 
 class Choice(NamedTuple):
@@ -101,7 +102,9 @@ def shown(nodes: Sequence[Node]) -> str:
 def by_words(query: str, nodes: Sequence[Node]) -> list[Choice]:
     """The branches whose path or titles hold words of the query, the rarer the better; best first."""
     wanted = parse(query).terms
-    held = {node.path: Counter([*index_terms(node.path) * 2, *index_terms(node.about)]) for node in nodes}
+    held = {
+        node.path: Counter([*index_terms(node.path) * 2, *index_terms(node.titles or node.about)]) for node in nodes
+    }
     weights = {term: _rarity(sum(term in words for words in held.values()), len(nodes)) for term in wanted}
     most = 2 * sum(weights.values()) or 1.0
     found = []
@@ -179,7 +182,7 @@ def _fitting(titles: dict[str, list[str]]) -> list[Node]:
     """With as much of the titles as MOST_BYTES have room for."""
     paths, room = sorted(titles), TITLES
     while True:
-        nodes = [Node(path, len(titles[path]), _joined(titles[path], room)) for path in paths]
+        nodes = [Node(path, len(titles[path]), _joined(titles[path], room), "\n".join(titles[path])) for path in paths]
         if len(shown(nodes).encode("utf-8", "replace")) <= MOST_BYTES or not (room or len(paths) > 1):
             return nodes
         if room:

@@ -2,9 +2,10 @@
 
 import asyncio
 import os
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from inspect import isawaitable
 from typing import Any, ParamSpec, Self, TypeVar
 
 from bonsai.conversation import context as contexts
@@ -170,24 +171,26 @@ class AsyncConversation:
         """What was asked; of all who ask for it, one gets it."""
         return await self._do(self.sync.take_follow_up, thread)
 
-    async def person_model(self, user: str, compute: Callable[[], Awaitable[Any]]) -> Any:
-        """See `Conversation.person_model`; `compute` is awaited."""
+    async def person_model(self, user: str, compute: Callable[[], Any]) -> Any:
+        """See `Conversation.person_model`; what `compute` gives is awaited, where it can be."""
         return await self.compute(f"person_model:{need_user(user)}", compute, user=user, ttl=PERSON_TTL)
 
     async def compute(
         self,
         name: str,
-        compute: Callable[[], Awaitable[Any]],
+        compute: Callable[[], Any],
         *,
         user: str | None = None,
         keys: Sequence[str] = (),
         ttl: int = EMBEDDING_TTL,
     ) -> Any:
-        """See `Conversation.compute`; `compute` is awaited."""
+        """See `Conversation.compute`; what `compute` gives is awaited, where it can be."""
         held = await self.cached(name, user, keys)
         if held.found:
             return held.value
-        value = await compute()
+        value = compute()
+        if isawaitable(value):
+            value = await value
         await self.keep(name, value, held.stamp, ttl)
         return value
 

@@ -214,6 +214,19 @@ def test_the_other_door_says_the_same(ws: Path) -> None:
     asyncio.run(session())
 
 
+def test_the_other_door_computes_with_any_function(ws: Path) -> None:
+    async def made() -> int:
+        return 1
+
+    async def session() -> None:
+        async with await AsyncConversation.open(ws, redis_url="", database_url="") as talk:
+            assert await talk.compute("awaited", made) == 1
+            assert await talk.compute("plain", lambda: 2) == 2
+            assert await talk.compute("plain", made) == 2
+
+    asyncio.run(session())
+
+
 def test_a_model_of_the_owner_is_made_anew_when_he_tells_something(talk: Conversation) -> None:
     assert [talk.person_model("", lambda number=number: number) for number in (1, 2)] == [1, 1]
     talk.set_fact("", "city", "Oslo")

@@ -56,8 +56,21 @@ def test_the_generated_block_of_a_boot_file_is_left_out():
     assert spans(text) != [(1, 1), (9, 9)]
 
 
+def test_a_section_that_is_commented_out_is_no_section():
+    text = f"## Project\n<!--\n## Off\n- hidden\n\n-->\n- Rename the shop\n\n### Slot <!-- optional -->\n{FILLER}\n"
+    found = [(piece.lines, piece.trail) for piece in passages(NOTE, text.encode())]
+    assert found == [((1, 7), ("Project",)), ((10, 10), ("Project", "Slot"))]
+
+
+def test_a_comment_without_an_end_and_one_in_code_hide_nothing():
+    text = f"## A\n<!-- open\n{FILLER}\n\n## B\n{FILLER}\n"
+    assert [piece.heading for piece in passages(NOTE, text.encode())] == ["A", "B"]
+    text = f"## A\n{FILLER}\n```\n<!--\n```\n\n## B\n{FILLER}\n\n-->\n"
+    assert {piece.heading for piece in passages(NOTE, text.encode())} == {"A", "B"}
+
+
 @settings(max_examples=500)
-@given(st.text(alphabet="ab# -=>`\n\r\x0c12.\t", max_size=120), st.booleans())
+@given(st.text(alphabet="ab# -=>`\n\r\x0c12.\t!<", max_size=120), st.booleans())
 def test_passages_are_lines_of_the_file_in_order(text: str, front: bool):
     text = f"---\ntitle: x\n---\n{text}" if front else text
     rows, last = lines(text), 0

@@ -142,6 +142,20 @@ def test_an_archive_and_a_deleted_note_are_found(sea: Sandbox) -> None:
     assert sea.ws.recall("squid").hits or sea.ws.recall("squid", deleted=True).hits
 
 
+def test_of_equal_texts_the_one_that_stood_last_comes_back(sea: Sandbox) -> None:
+    """After a migrate every note has an older twin in MEMORY.md; that one would bring back all of the others, too."""
+    twin = f"{GENERAL}/moved.md"
+    sea.write("MEMORY.md", "# Sea\n\n## Squid kraken\n\nThe kraken dives.\n")
+    sea.ws.commit()
+    sea.write("MEMORY.md", "# Sea\n")
+    sea.write(twin, "The kraken dives.\n")
+    sea.ws.commit()
+    sea.write(twin, "It dives.\n")
+    sea.ws.commit()
+    (hit,) = [hit for hit in sea.ws.recall("squid kraken dives", deleted=True).hits if "dives" in hit.text]
+    assert hit.path == twin and hit.restore.startswith(f"bonsai restore {twin}@")
+
+
 def test_an_edit_that_no_commit_has_yet(sea: Sandbox) -> None:
     sea.write(NOTE, "# Sea\n\nNothing.\n")
     (hit,) = sea.ws.recall("squid", deleted=True).hits
@@ -173,6 +187,8 @@ def test_a_note_without_a_day_is_of_the_day_of_its_last_change(sea: Sandbox) -> 
     assert sea.ws.recall("squid", until="2026-04-08").hits == []
     with pytest.raises(BadData):
         sea.ws.recall("squid", since="2026-02-31")
+    with pytest.raises(Usage, match="is later than"):
+        sea.ws.recall("squid", since="2026-04-10", until="2026-04-09")
 
 
 def test_another_agents_tree_is_its_own(sea: Sandbox) -> None:
@@ -308,6 +324,15 @@ def test_mode_tree_searches_the_branches_whose_names_answer(grove: Sandbox) -> N
     assert report.branches[0].startswith("projects/evoclaw (") and report.warnings == []
     report = grove.ws.recall("visa", mode="tree")
     assert paths(report) == ["memory/domains/travel/trips.md"] and "everything" in report.warnings[0]
+
+
+def test_mode_tree_knows_every_title_of_a_large_branch(grove: Sandbox) -> None:
+    """A prompt has room for a few titles; with words alone there is no such reason, and 40 rules hid the 41st."""
+    for number in range(40):
+        grove.write(f"{GENERAL}/a{number}.md", f"---\ntitle: Rule {number} for those who come after us\n---\nText.\n")
+    grove.write(f"{GENERAL}/z.md", "---\ntitle: Walrus\n---\nIt likes mussels.\n")
+    report = grove.ws.recall("walrus", mode="tree")
+    assert report.branches == ["general (0.50): holds walrus"] and report.warnings == []
 
 
 class Model(BaseHTTPRequestHandler):
