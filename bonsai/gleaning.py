@@ -197,6 +197,7 @@ class Gleaning(Remembering):
 
         from bonsai.facts import check
         from bonsai.notes import dates, lifecycle
+        from bonsai.notes.summary import summarise
         from bonsai.passes.tiered import ValidateReport
 
         today = clock.local(self.now()).date()
@@ -204,9 +205,10 @@ class Gleaning(Remembering):
         if not path:
             loose, usual = self.tree.at(f"{today.isoformat()}.md"), f"{self.tree.daily}/{today.isoformat()}.md"
             path = loose if self._store.exists(loose) else usual
-        text = self._store.read(path).decode("utf-8", "replace")
-        found, named = check.check(text), lifecycle.moment(layout.name_of(path)[:10])
-        dated = dates.find(text, named.date() if named else today)
+        data = self._store.read(path)
+        text, said = data.decode("utf-8", "replace"), summarise(path, data, len(data)).dated
+        found, named = check.check(text), lifecycle.moment(layout.name_of(path)[:10]) or lifecycle.moment(said)
+        dated = dates.find(text, named.date() if named else dates.stamped(text) or today)
         edits = [f"line {item.line}: write {item.absolute} for {item.text!r}" for item in dated]
         status = "warning" if found.warnings else "ok"
         return ValidateReport(status, len(found.warnings), found.warnings, [*found.suggestions, *edits], path)

@@ -23,6 +23,8 @@ _SPANISH = re.compile(date_words.pattern(SPANISH), re.IGNORECASE)
 _WORDS = ((ENGLISH, _ENGLISH), (GERMAN, _GERMAN), (FRENCH, _FRENCH), (SPANISH, _SPANISH))
 
 _ISO = re.compile(r"(?<!\d)(\d{4})-(\d{2})-(\d{2})(?!\d)")
+_TOP = 2000  # characters in which the line with the days of a topic is looked for
+_STAMP = re.compile(r"^> ?Created: ?\d{4}-\d{2}-\d{2} ?\| ?Updated: ?(\d{4}-\d{2}-\d{2})", re.MULTILINE)
 _HEADING = re.compile(r" {0,3}(#{1,6})(?:[ \t]|$)")
 _BULLET = re.compile(r"[ \t]{0,40}(?:[-*+]|\d{1,9}[.)])[ \t]")
 _CLAUSE = re.compile(r"[.;!?。；！？](?:[ \t\r\n]|$)|[。；！？]")
@@ -93,6 +95,15 @@ def _body(text: str) -> int:
         return 0
     data = text.encode("utf-8", "surrogatepass")
     return len(data[: parse(data).prose_start].decode("utf-8", "surrogatepass"))
+
+
+def stamped(text: str) -> date | None:
+    """The day of the line that a topic has on top, `> Created: 2026-01-01 | Updated: 2026-02-03`; None without one."""
+    found = _STAMP.search(text[:_TOP])
+    try:
+        return date.fromisoformat(found[1]) if found else None
+    except ValueError:
+        return None
 
 
 def absolute(text: str, today: date) -> tuple[str, list[Phrase]]:

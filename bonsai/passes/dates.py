@@ -66,7 +66,7 @@ def _notes(view: View, tree: Tree, only: Sequence[str]) -> Iterator[Row]:
 def _phrases(row: Row, text: str, written: Written, today: date) -> list[Phrase]:
     if layout.kind_of(row.path) is Kind.BOOT:
         text = _without_block(text)
-    said = _said(row)
+    said = _said(row) or dates.stamped(text)
     found = dates.find(text, said or today)
     if not found or said:
         return found

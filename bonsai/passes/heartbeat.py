@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import date
 
 from bonsai.config import Settings
-from bonsai.notes import boot, claims, feedback, layout, lifecycle, moment
+from bonsai.notes import boot, claims, dates, feedback, layout, lifecycle, moment
 from bonsai.notes.change import Row
 from bonsai.notes.claims import Claim
 from bonsai.notes.layout import Kind, Tree
@@ -30,7 +30,6 @@ _FEEDBACK = re.compile(
     r"|不要|别再|不对|应该是|下次|纠正|没错|就这样|很好|继续保持|确认",
     re.IGNORECASE,
 )
-_STAMP = re.compile(r"> ?Created: ?\d{4}-\d{2}-\d{2} ?\| ?Updated: ?\d{4}-\d{2}-\d{2}")
 _TECHNICAL = frozenset({"project", "projects", "reference"})
 _BULLET = re.compile(r" {0,3}[-*+] ")
 
@@ -175,7 +174,7 @@ def _tidy(it: Tended) -> Iterator[Due]:
     for row in sorted(it.view.notes(it.tree), key=lambda row: row.path):
         if not row.path.startswith(topics):
             continue
-        if not _STAMP.search(parse(it.read(row.path)).text[:2000]):
+        if not dates.stamped(parse(it.read(row.path)).text):
             yield Due(row.path, "has no line `> Created: YYYY-MM-DD | Updated: YYYY-MM-DD`")
         name = row.path.removeprefix(f"{it.tree.memory}/").removesuffix(".md")
         if name.encode("utf-8", "surrogateescape") not in data:

@@ -171,6 +171,19 @@ def test_dates_are_told_and_written_only_on_request(box: Sandbox, at) -> None:
     assert box.read(note) == b"Met Kim yesterday.\nLee comes tomorrow.\n"
 
 
+@pytest.mark.parametrize(
+    "top",
+    ["# Shop\n\n> Created: 2026-01-01 | Updated: 2026-02-03\n", "---\nupdated: 2026-02-03\n---\n"],
+    ids=["line", "frontmatter"],
+)
+def test_the_day_that_a_topic_says_counts(box: Sandbox, top: str) -> None:
+    """`validate` took today for it, and both verbs passed over the line that topics have on top."""
+    box.write("memory/topics/shop.md", f"{top}\nMet Kim yesterday.\n")
+    box.ws.commit()
+    assert [item.absolute for item in box.ws.dates_check().dates] == ["2026-02-02"]
+    assert any("write 2026-02-02" in words for words in box.ws.validate("memory/topics/shop.md").suggestions)
+
+
 def test_the_generated_block_is_not_looked_at(box: Sandbox) -> None:
     box.write("memory/domains/x/a.md", "Met yesterday, 2026-03-14.\n")
     box.write("memory/domains/x/b.md", "`x` yesterday is a word of the index\n")
