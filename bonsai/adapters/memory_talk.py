@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 from bonsai.conversation import unsaid
 from bonsai.conversation.fact import Fact, Told, folded, replaces
-from bonsai.conversation.ports import BUFFER, Appended, Key
+from bonsai.conversation.ports import BUFFER, Appended, Key, nothing
 from bonsai.conversation.turn import Event, Message
 from bonsai.notes.forget import Forget
 
@@ -35,8 +35,11 @@ class MemoryBuffer:
         with self._lock:
             return list(self._held(thread).values())
 
-    def together(self, thread: str, keys: Sequence[Key]) -> tuple[list[Message], list[str | None]]:
+    def together(
+        self, thread: str, keys: Sequence[Key], meanwhile: Callable[[], None] = nothing
+    ) -> tuple[list[Message], list[str | None]]:
         """See Buffer."""
+        meanwhile()
         return self.recent(thread), [self.get(key) for key in keys]
 
     def put(self, key: Key, value: str, ttl: int) -> None:

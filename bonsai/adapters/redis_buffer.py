@@ -3,7 +3,7 @@
 import re
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
@@ -11,7 +11,7 @@ from urllib.parse import unquote
 from bonsai.conversation import unsaid
 from bonsai.conversation.armour import armour, bare
 from bonsai.conversation.kept import packed, spelled, unpacked
-from bonsai.conversation.ports import BUFFER, Key
+from bonsai.conversation.ports import BUFFER, Key, nothing
 from bonsai.conversation.turn import Message
 from bonsai.errors import Misconfigured, Unavailable, install_hint
 from bonsai.notes.forget import Forget
@@ -57,12 +57,17 @@ class RedisBuffer:
             found: Any = self._redis.zrange(self._name(("buffer", thread)), 0, -1)
         return unpacked(map(_text, found), thread)
 
-    def together(self, thread: str, keys: Sequence[Key]) -> tuple[list[Message], list[str | None]]:
+    def together(
+        self, thread: str, keys: Sequence[Key], meanwhile: Callable[[], None] = nothing
+    ) -> tuple[list[Message], list[str | None]]:
         """See Buffer. One trip."""
         with self._asked(), self._redis.pipeline(transaction=False) as pipe:
+            failed = _during(pipe, meanwhile)
             pipe.zrange(self._name(("buffer", thread)), 0, -1)
             pipe.mget([self._name(key) for key in keys])
             found, values = pipe.execute()
+        if failed:
+            raise failed[0]
         return unpacked(map(_text, found), thread), [None if value is None else bare(_text(value)) for value in values]
 
     def put(self, key: Key, value: str, ttl: int) -> None:
@@ -146,6 +151,26 @@ class RedisBuffer:
 
     def _down(self, what: str, hint: str = "Start Redis, or correct REDIS_URL.") -> Unavailable:
         return Unavailable(f"the cache {what}", path=self.place, hint=hint)
+
+
+def _during(pipe: Any, act: Callable[[], None]) -> list[BaseException]:
+    """Have `act` done, once, when a pipeline has sent its commands and is about to read the first answer.
+
+    What it raises will be in the list that is returned: the answers have to be read first, or whoever is given the
+    connection next would take them for his.
+    """
+    todo, parse, failed = [act], pipe.parse_response, list[BaseException]()
+
+    def read(*args: Any, **options: Any) -> Any:
+        if todo:
+            try:
+                todo.pop()()
+            except BaseException as error:
+                failed.append(error)
+        return parse(*args, **options)
+
+    pipe.parse_response = read
+    return failed
 
 
 def _text(data: bytes) -> str:

@@ -9,7 +9,7 @@ from bonsai.adapters.sqlite_store import SqliteStore
 from bonsai.conversation import unsaid
 from bonsai.conversation.armour import armour, bare
 from bonsai.conversation.kept import packed, spelled, unpacked
-from bonsai.conversation.ports import BUFFER, Key
+from bonsai.conversation.ports import BUFFER, Key, nothing
 from bonsai.conversation.turn import Message
 from bonsai.errors import BonsaiError, Unavailable
 from bonsai.notes.forget import Forget
@@ -52,8 +52,11 @@ class SqliteBuffer:
         with _unavailable():
             return unpacked((row[0] for row in self._file.ask(_RECENT, (armour(thread), self._now()))), thread)
 
-    def together(self, thread: str, keys: Sequence[Key]) -> tuple[list[Message], list[str | None]]:
+    def together(
+        self, thread: str, keys: Sequence[Key], meanwhile: Callable[[], None] = nothing
+    ) -> tuple[list[Message], list[str | None]]:
         """See Buffer."""
+        meanwhile()
         names, now = [spelled(key) for key in keys], self._now()
         query = f"SELECT name, value FROM held WHERE until > ? AND name IN ({', '.join('?' * len(names))})"
         with _unavailable():

@@ -1,6 +1,6 @@
 """What the conversation needs from outside. Every adapter of a port passes the same suite; all are thread-safe."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple, Protocol
 
 from bonsai.conversation.fact import Fact, Told
@@ -9,6 +9,10 @@ from bonsai.notes.forget import Forget
 
 Key = tuple[str, ...]  # a kind and names: ("summary", thread); any text may stand in a name
 BUFFER = 12  # messages: about six turns
+
+
+def nothing() -> None:
+    """What is done meanwhile where there is nothing to do."""
 
 
 class Buffer(Protocol):
@@ -26,8 +30,10 @@ class Buffer(Protocol):
     def recent(self, thread: str) -> list[Message]:
         """The messages of a thread, oldest first."""
 
-    def together(self, thread: str, keys: Sequence[Key]) -> tuple[list[Message], list[str | None]]:
-        """What `recent` and `get` say, asked at once."""
+    def together(
+        self, thread: str, keys: Sequence[Key], meanwhile: Callable[[], None] = nothing
+    ) -> tuple[list[Message], list[str | None]]:
+        """What `recent` and `get` say, asked at once. `meanwhile` is done, once, while a server works on it."""
 
     def put(self, key: Key, value: str, ttl: int) -> None:
         """Keep a value for so many seconds."""

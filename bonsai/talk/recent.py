@@ -50,11 +50,14 @@ class Recent:
         """Put messages, with their place in the log, into the buffer of a thread."""
         self._try(lambda: self._buffer.push(thread, messages, BUFFER_TTL), None, "writing")
 
-    def _short_term(self, thread: str) -> tuple[list[Message], str, Any]:
-        """The last messages, the summary and what was asked (it stays), for one question to the buffer."""
+    def _short_term(self, thread: str, meanwhile: Callable[[], None]) -> tuple[list[Message], str, Any]:
+        """The last messages, the summary and what was asked (it stays), for one question to the buffer.
+
+        `meanwhile` is done while it works, unless it does not.
+        """
         nothing: tuple[list[Message], list[str | None]] = ([], [None, None])
         keys = ("summary", thread), ("follow_up", thread)
-        messages, (summary, asked) = self._try(lambda: self._buffer.together(thread, keys), nothing)
+        messages, (summary, asked) = self._try(lambda: self._buffer.together(thread, keys, meanwhile), nothing)
         return messages, summary or "", loaded(asked)
 
     def set_summary(self, thread: str, text: str, ttl: int = SUMMARY_TTL) -> None:

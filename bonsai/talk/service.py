@@ -113,13 +113,15 @@ class Conversation(Recent):
         out = Context(need_name("thread", thread), need_user(user))
         recalled: list[list[Passage]] = []
 
-        def meanwhile() -> None:  # while the database works
-            out.buffer, out.summary, out.follow_up = self._short_term(thread)
-            if self._stores.lock.acquire(blocking=False):  # else a connection would wait with us for the other threads
+        def recall() -> None:
+            if self._stores.lock.acquire(blocking=False):  # else connections would wait with us for the other threads
                 try:
                     recalled.append(self._recalled(user, query))
                 finally:
                     self._stores.lock.release()
+
+        def meanwhile() -> None:  # the database works on what is known, the cache on what is recent
+            out.buffer, out.summary, out.follow_up = self._short_term(thread, recall)
 
         out.history, facts = self._stores.known(thread, contexts.HISTORY, user, CONSIDERED, meanwhile)
         passages = recalled[0] if recalled else self._recalled(user, query)

@@ -1,9 +1,12 @@
 """Every Buffer keeps the same promises."""
 
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from redis import Redis
 
+from bonsai.adapters.redis_buffer import RedisBuffer
 from bonsai.conversation.ports import BUFFER
 from bonsai.conversation.turn import Message, message
 from conversation.conftest import Made
@@ -129,3 +132,36 @@ def test_a_megabyte_is_a_message_like_any_other(buffer: Made) -> None:
     text = "x\0é" * 350_000
     buffer.store.push("t", [said("t", 1, text)], HOUR)
     assert buffer.store.recent("t")[0].content == text
+
+
+def test_something_else_is_done_once_meanwhile(buffer: Made) -> None:
+    done: list[int] = []
+    buffer.store.push("t", [said("t", 1)], HOUR)
+    found = buffer.store.together("t", [("summary", "t")], lambda: done.append(1))
+    assert (found, done) == (([said("t", 1)], [None]), [1])
+    with pytest.raises(ZeroDivisionError):
+        buffer.store.together("t", [("summary", "t")], lambda: done.append(1 // 0))
+    for _ in range(2):  # what was left unread is read by nobody else
+        assert buffer.store.together("t", [("summary", "t")]) == ([said("t", 1)], [None])
+        assert buffer.store.get(("summary", "t")) is None
+
+
+def test_redis_works_meanwhile_and_its_connection_may_be_lost(redis_url: str, namespace: str) -> None:
+    client, seen = Redis.from_url(redis_url), list[str]()
+    buffer = RedisBuffer(redis_url, namespace)
+    buffer.put(("summary", "t"), "short", HOUR)
+    number = buffer._redis.client_id()
+
+    def look() -> None:
+        for _ in range(600):
+            if any(other["cmd"] == "mget" and other["id"] == str(number) for other in client.client_list()):
+                seen.append("at work")
+                break
+            time.sleep(0.05)
+        client.client_kill_filter(_id=str(number))
+
+    assert buffer.together("t", [("summary", "t")], look) == ([], ["short"])
+    assert seen == ["at work"]
+    assert buffer.get(("summary", "t")) == "short"
+    buffer.close()
+    client.close()

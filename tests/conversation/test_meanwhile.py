@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -94,9 +94,9 @@ def test_threads_that_wait_for_the_memory_hold_no_connection(
         talk.write_back("t", "ann", "hello", "hi")
         short_term = talk._short_term
 
-        def noted(thread: str) -> object:
+        def noted(thread: str, meanwhile: Callable[[], None]) -> object:
             began.append(thread)
-            return short_term(thread)
+            return short_term(thread, meanwhile)
 
         def slow(*_: object, **__: object) -> list[object]:
             done.wait(60)
