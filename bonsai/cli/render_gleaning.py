@@ -27,6 +27,7 @@ def remembered(reports: Sequence[RememberReport]) -> Iterator[Line | str]:
     """`distill --flush`."""
     yield f"Distilled: {len(reports)}"
     yield from (f"  {report.path}" for report in reports[:MOST])
+    yield from committed(next((report.commit for report in reports if report.commit), None))
 
 
 def ingested(report: IngestReport) -> Iterator[Line | str]:

@@ -24,9 +24,9 @@ AGAIN = 7  # days until an entry is checked again
 SHOWN = 80  # characters of a line
 
 _FEEDBACK = re.compile(
-    r"\b(?:no, (?:not|don['’]t)|stop (?:doing|using)|don['’]t (?:do|use|send|ask)|that['’]s wrong|wrong again"
-    r"|you should have|instead of|next time|corrected|yes,? exactly|keep (?:doing|it like)|perfect,|well done"
-    r"|good (?:call|idea)|approved)\b"
+    r"\b(?:no, (?:not|never|do not|don['’]t)|stop (?:doing|using)|don['’]t (?:do|use|send|ask)|that['’]s wrong"
+    r"|wrong again|you should have|instead of|next time|correct(?:ed|ion)|yes,? exactly|keep (?:doing|it like)"
+    r"|perfect(?=,)|well done|good (?:call|idea)|approved)\b"
     r"|不要|别再|不对|应该是|下次|纠正|没错|就这样|很好|继续保持|确认",
     re.IGNORECASE,
 )

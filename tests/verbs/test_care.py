@@ -295,6 +295,21 @@ def test_tidying_up_is_no_event_of_the_day(box: Sandbox, at) -> None:
     assert [due.path for due in box.ws.heartbeat().phases[0].candidates] == ["memory/daily/2026-03-16.md"]
 
 
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("Correction: call Ada after nine", True),
+        ("she said: no, do not use emoji", True),
+        ("perfect, says Mara", True),
+        ("a perfect day", False),
+        ("no news", False),
+    ],
+)
+def test_a_line_that_may_be_a_correction_is_shown(box: Sandbox, line: str, told: bool) -> None:
+    box.ws.daily_add(line)
+    assert bool(box.ws.heartbeat().phases[0].candidates) is told
+
+
 def test_what_is_due_and_what_was_done(box: Sandbox, at) -> None:
     for day in ("2026-03-11", "2026-03-12", "2026-03-14"):
         box.write(f"memory/daily/{day}.md", "- lunch\n")
