@@ -199,6 +199,12 @@ backend api service
 outage incident downtime
 backup restore snapshot
 upgrade update version
+release version
+wifi wireless wlan
+goal target
+accountant accounting bookkeeping bookkeeper
+chef cook cooks
+kanban board
 timezone timezones utc
 """
 

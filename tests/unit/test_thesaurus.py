@@ -17,6 +17,8 @@ from bonsai.notes.thesaurus import stand_ins
         ("allergies", "allergic"),
         ("pets", "puppy"),
         ("postgres", "database"),
+        ("bookkeeping", "accountant"),
+        ("wireless", "wifi"),
     ],
 )
 def test_what_says_the_same_or_is_of_that_kind(asked: str, told: str) -> None:
