@@ -23,10 +23,11 @@ LAST = 253_402_300_799  # Unix seconds: the end of the year 9999
 MOST = 20  # lines of a list
 
 
-def remembered(report: RememberReport) -> Iterator[Line | str]:
-    """`remember`."""
+def remembered(report: RememberReport, keep_confident: bool = False) -> Iterator[Line | str]:
+    """`remember`. `keep_confident`: a surer value may be why nothing was done; that one need not say the same."""
     if report.commit is None:
-        yield f"Known already: {report.path}"
+        why = "says so already, or is surer" if keep_confident else "known already"
+        yield f"Nothing was changed: {report.path} ({why})"
         return
     yield f"{'Remembered' if report.new else f'Updated (version {report.version})'}: {report.path} ({report.tier})"
     yield from (f"  {item.text!r} was written as {item.absolute}" for item in report.dates)

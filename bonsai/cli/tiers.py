@@ -66,7 +66,7 @@ def remember(door: Door, /, words: tuple[str, ...], *, text: str | None, type_: 
         "metadata": report.metadata,
         "cold_synced": report.cold_synced,
     }
-    return answer(door, report, render_tiers.remembered(report), old)
+    return answer(door, report, render_tiers.remembered(report, given["keep_confident"]), old)
 
 
 @verb(
