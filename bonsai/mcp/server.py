@@ -12,6 +12,7 @@ from pydantic_core import ErrorDetails
 from bonsai import __version__
 from bonsai.mcp import reading, resources, writing
 from bonsai.mcp.memory import Memory
+from bonsai.notes.printed import clean
 
 NAME = "bonsai"
 ABOUT = (
@@ -22,12 +23,19 @@ ABOUT = (
 
 
 class Server(MCPServer[Any]):
-    """Says what is wrong with arguments in a line: pydantic would name its own classes, and a page of its manual."""
+    """Says what is wrong with arguments in a line: pydantic would name its own classes, and a page of its manual.
+
+    An argument that a tool does not have is wrong, too: a filter under another name would be left out without a word.
+    """
 
     async def call_tool(
         self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None = None
     ) -> CallToolResult | InputRequiredResult:
         """The answer of a tool. Raises ToolError."""
+        takes = {tool.name: tool.input_schema.get("properties", {}) for tool in await self.list_tools()}
+        if strange := [key for key in arguments if key not in takes.get(name, arguments)]:
+            known = ", ".join(takes[name]) or "none"
+            raise ToolError(f"{name}: `{clean(strange[0], 60)}` is no argument of it. It takes: {known}.")
         try:
             return await super().call_tool(name, arguments, context)
         except ToolError as error:

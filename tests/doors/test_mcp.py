@@ -95,6 +95,9 @@ def test_a_wrong_argument_is_said_in_a_line(garden: Sandbox) -> None:
         said = await fails(client, "update", path=PRICING)
         assert "update: `new` is missing" in said and "pydantic" not in said and "\n" not in said
         assert "`limit`" in await fails(client, "recall", query="dinner", limit="many")
+        said = await fails(client, "recall", query="dinner", from_day="2026-01-01")
+        assert "`from_day` is no argument of it. It takes: query, limit" in said
+        assert "takes: none" in await fails(client, "status", verbose=True)
 
     talk(garden, session)
 
