@@ -12,7 +12,6 @@ from pydantic_core import ErrorDetails
 from bonsai import __version__
 from bonsai.mcp import reading, resources, writing
 from bonsai.mcp.memory import Memory
-from bonsai.notes.printed import clean
 
 NAME = "bonsai"
 ABOUT = (
@@ -35,7 +34,7 @@ class Server(MCPServer[Any]):
         takes = {tool.name: tool.input_schema.get("properties", {}) for tool in await self.list_tools()}
         if strange := [key for key in arguments if key not in takes.get(name, arguments)]:
             known = ", ".join(takes[name]) or "none"
-            raise ToolError(f"{name}: `{clean(strange[0], 60)}` is no argument of it. It takes: {known}.")
+            raise ToolError(f"{name}: `{strange[0][:60]}` is no argument of it. It takes: {known}.")
         try:
             return await super().call_tool(name, arguments, context)
         except ToolError as error:
