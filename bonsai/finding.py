@@ -168,19 +168,22 @@ class Finding(Narrowing):
         with self._reading() as (run, _):
             rows = list(run.look().rows.values())
         head = self._history.head() if run.usable else ""
-        index: SearchIndex = SqliteSearch(self._cached("gone")) if self._index() is not None else MemorySearch()
-        try:
+        late = gone.uncommitted(MemorySearch(), self._history, head, self.tree, rows, self._store)
+
+        def look(index: SearchIndex) -> list[Ranked]:
             try:
                 gone.catch_up(index, self._history, head, self.tree, self._progress)
-            except Busy:  # another process is at it
+                return recall.find(query, Layered(index, late, frozenset()), MORE * limit, scope)
+            finally:
                 index.close()
-                index = MemorySearch()
-                gone.catch_up(index, self._history, head, self.tree, self._progress)
-            late = gone.uncommitted(MemorySearch(), self._history, head, self.tree, rows, self._store)
-            ranked = recall.find(query, Layered(index, late, frozenset()), MORE * limit, scope)
-        finally:
-            index.close()
-        return gone.forgotten(ranked, self._standing(), limit, self._history.log)
+
+        ranked = None
+        with suppress(Busy):  # another process is at it, or the file is damaged
+            ranked = look(SqliteSearch(self._cached("gone"))) if self._index() is not None else None
+        ranked = look(MemorySearch()) if ranked is None else ranked
+        with suppress(Busy):
+            return gone.forgotten(ranked, self._standing(), limit, self._history.log)
+        return gone.forgotten(ranked, self._everything(), limit, self._history.log)
 
 
 def _need_agreement(mode: Mode, tier: str, at: str, deleted: bool) -> None:

@@ -52,10 +52,10 @@ class Watched(Place):
         return Files.find_workspace(self.root) == self.root and not is_held(f"{self._private}/daemon.lock")
 
     def is_any_empty(self, paths: Iterable[str]) -> bool:
-        """Whether one of the paths is a file without a byte; not where it cannot be told."""
+        """Whether one of the paths is a file without a byte (a pipe never has one); not where it cannot be told."""
         with suppress(BonsaiError):
             entries = map(self._store.stat, paths)
-            return any(entry is not None and entry.stat.size == 0 for entry in entries)
+            return any(entry is not None and entry.kind == "file" and entry.stat.size == 0 for entry in entries)
         return False
 
     def unsettled(self) -> bool:

@@ -224,7 +224,7 @@ class SqliteSearch:
 
     def alike(self, vector: bytes, limit: int, keep: Callable[[About], bool] | None = None) -> list[Candidate]:
         """See the port."""
-        with self._using() as db:
+        with self._using() as db, _agreeing():
             found = sqlite_vectors.alike(db, vector, limit, None if keep is None else _kept(db, keep))
             return _candidates(db, set(found), set(), 0)
 
@@ -243,7 +243,7 @@ class SqliteSearch:
         if not terms:
             return []
         match = " OR ".join(map(_quoted, terms))
-        with self._using() as db:
+        with self._using() as db, _agreeing():
             kept = None if keep is None else _kept(db, keep)
             found = _best(db, match, limit, kept)
             return _candidates(db, {*found, *_of_notes(db, match, kept)}, set(found) if beside else set(), beside)
@@ -255,6 +255,15 @@ class SqliteSearch:
             holding = {term: _holding(db, "texts", term) for term in terms}
             about = {term: _holding(db, "about", term) for term in terms}
             return Statistics(**totals, holding=holding, about=about)
+
+
+@contextmanager
+def _agreeing() -> Iterator[None]:
+    """Raises DamagedError where a row names another one that is not there: damage that SQLite does not see."""
+    try:
+        yield
+    except (KeyError, TypeError) as error:
+        raise DamagedError("its rows contradict each other") from error
 
 
 def _holding(db: Connection, table: str, term: str) -> int:

@@ -4,6 +4,7 @@ import shlex
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 
+from bonsai.errors import BonsaiError, Busy, NotFound, Refused
 from bonsai.notes.change import NOWHERE, Row
 from bonsai.notes.document import Document, document, readable
 from bonsai.notes.layout import Tree, is_archived, is_searched
@@ -29,6 +30,8 @@ def catch_up(index: SearchIndex, history: History, head: str, tree: Tree, progre
     commits = history.log() if head else []
     new = _since(commits, mark or "")
     with index.writing():
+        if index.mark() != mark:  # deleted meanwhile, or somebody else was faster
+            raise Busy("the index of what is gone has changed", hint="Try again.")
         if new is None:
             for path in list(index.known()):
                 index.drop(path)
@@ -43,17 +46,36 @@ def catch_up(index: SearchIndex, history: History, head: str, tree: Tree, progre
 def uncommitted(
     index: SearchIndex, history: History, head: str, tree: Tree, rows: Sequence[Row], store: NoteStore
 ) -> SearchIndex:
-    """What no commit tells: the archives as they stand, and texts that were edited away since HEAD."""
+    """What no commit tells: the archives as they stand, and texts that were edited away since HEAD.
+
+    A note that cannot be read now is left out: it is a problem of status, not of all others.
+    """
     for row in rows:
-        if row.stat is not None and is_archived(row.path) and is_searched(row.path, tree, archived=True):
-            index.put(document(row.path, store.read(row.path)), NOWHERE)
-    for row in rows:
-        if row.head and row.head != row.blob and is_searched(row.path, tree, archived=True):
-            now = store.read(row.path) if row.stat is not None else None
+        archive = row.stat is not None and is_archived(row.path) and is_searched(row.path, tree, archived=True)
+        edited = row.head and row.head != row.blob and is_searched(row.path, tree, archived=True)
+        if not archive and not edited:
+            continue
+        try:
+            now = _standing(store, row)
+        except BonsaiError:
+            continue
+        if archive and now is not None:
+            index.put(document(row.path, now), NOWHERE)
+        if edited:
             for item in _difference(row.path, head, history.blob(row.head), now):
                 index.put(item, NOWHERE)
     index.finish("")
     return index
+
+
+def _standing(store: NoteStore, row: Row) -> bytes | None:
+    """A note as it stands; None where it is gone, or a symlink or a pipe has taken its place. Raises IoFailed."""
+    if row.stat is None:
+        return None
+    try:
+        return store.read(row.path)
+    except (NotFound, Refused):
+        return None
 
 
 def forgotten(
@@ -78,7 +100,8 @@ def forgotten(
             said.setdefault(other.about.path, set()).update(_lines(other.piece.text))
         return not any(lines <= held for held in said.values())
 
-    return list(islice(filter(is_gone, ranked), limit))
+    with live.reading():  # else a note that is saved meanwhile has passages, and is not there
+        return list(islice(filter(is_gone, ranked), limit))
 
 
 def place(path: str) -> tuple[str, str]:

@@ -148,6 +148,8 @@ def catch_up(
         return index
     try:
         with index.writing():
+            if before is not None:
+                need_complete(index)
             for number, path in enumerate(paths):
                 if number % 64 == 0:
                     source.progress("indexing notes", number, len(paths))
@@ -167,7 +169,17 @@ def _remember(index: SearchIndex, mark: str) -> None:
     It saw only files that had been at rest for a while when they were read, so the next save of any shows in its times.
     """
     with suppress(Busy), index.writing():
+        need_complete(index)
         index.finish(mark)
+
+
+def need_complete(index: SearchIndex) -> None:
+    """Raises Busy where the file was deleted since it was looked at: the empty one in its place is not complete.
+
+    A cache that was taken away in that moment was called complete, and a daemon vouched for it: recall found nothing.
+    """
+    if index.mark() is None:
+        raise Busy("the search index was deleted", hint="Try again.")
 
 
 def everything(source: Source, index: SearchIndex) -> SearchIndex:

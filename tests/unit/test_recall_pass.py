@@ -1,12 +1,14 @@
 """Recall over an index in memory: what is found first, what is never found, what a hit shows."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from datetime import date
 
 import pytest
 
 from bonsai.adapters.memory import MemoryStore
 from bonsai.adapters.memory_search import MemorySearch
-from bonsai.errors import Usage
+from bonsai.errors import Busy, Usage
 from bonsai.notes.layout import Tree
 from bonsai.notes.printed import count_tokens
 from bonsai.notes.ranking import Ranked
@@ -184,3 +186,26 @@ def test_a_rare_word_weighs_more_than_a_frequent_one():
 def test_equal_hits_come_in_the_order_of_their_paths():
     files = {f"memory/{name}.md": b"same words\n" for name in "cab"}
     assert [hit.path for hit in hits("same", files)] == ["memory/a.md", "memory/b.md", "memory/c.md"]
+
+
+class Emptied(MemorySearch):
+    """An index whose file is deleted between the first look at it and the writing."""
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """All or nothing."""
+        self.__init__()
+        with super().writing():
+            yield
+
+
+@pytest.mark.parametrize("save", [{}, {"memory/domains/a/y.md": b"A cat."}], ids=["nothing stale", "a note stale"])
+def test_an_index_that_is_deleted_meanwhile_is_not_called_complete(save: dict[str, bytes]):
+    """The cache may be deleted at any time: a recall in that moment left an empty index that said it held all."""
+    store, index = MemoryStore({"memory/domains/a/x.md": b"A dog."}), Emptied()
+    search.everything(source(store), index)
+    for path, data in save.items():
+        store.save(path, data)
+    with suppress(Busy):
+        search.catch_up(index, source(store), MemorySearch)
+    assert index.mark() is None

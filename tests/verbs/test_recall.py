@@ -15,8 +15,9 @@ from pathlib import Path
 import pytest
 
 from bonsai import Workspace
+from bonsai.adapters.sqlite_search import SqliteSearch
 from bonsai.adapters.sqlite_state import SqliteState
-from bonsai.errors import BadData, NotFound, Refused, Usage
+from bonsai.errors import BadData, Busy, NotFound, Refused, Usage
 from bonsai.finding import Finding
 from verbs.sandbox import GENERAL, Sandbox, set_time
 
@@ -226,6 +227,20 @@ def test_an_index_that_lies_is_not_believed(sea: Sandbox) -> None:
     assert hit.text == "# Sea\n\nThe squid sleeps."
 
 
+def test_an_index_that_lost_a_note_is_not_believed(sea: Sandbox) -> None:
+    """Passages of a note that is not there: two processes at one damaged file leave such; a traceback."""
+    space = sea.ws
+    space.recall("squid")
+    index = space._index()
+    with index.writing(), index._using() as db:
+        db.execute("DELETE FROM notes WHERE path = ?", (NOTE.encode(),))
+    assert paths(space.recall("squid")) == [NOTE]
+    with index.writing(), index._using() as db:
+        db.execute("UPDATE passages SET note = 4711 WHERE text LIKE '%squid%'")
+    assert paths(space.recall("squid")) == [NOTE]
+    assert "contradict" in index.rebuilt
+
+
 def test_it_reads_beside_a_writer_and_without_a_place_to_write(sea: Sandbox) -> None:
     space = sea.ws
     space.recall("squid")
@@ -306,6 +321,29 @@ def test_use_is_counted_beside_the_notes(sea: Sandbox) -> None:
     assert stat.S_IMODE((sea.root / ".bonsai/state.db").stat().st_mode) == 0o600
     (sea.root / ".bonsai/state.db").write_bytes(b"nonsense" * 1000)
     assert sea.ws.recall("squid").hits  # counting never stands in the way
+
+
+def test_what_is_gone_is_found_whatever_became_of_the_index(sea: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An index that another process harms while it is asked: it was told as `Busy`, with the path of a cache."""
+    sea.write(NOTE, "# Sea\n\nThe whale sings.\n")
+    sea.ws.commit()
+    assert [hit.text for hit in sea.ws.recall("squid", deleted=True).hits] == ["# Sea\n\nThe squid sleeps."]
+
+    def harmed(*_: object, **__: object) -> None:
+        raise Busy("the search index cannot be used: database disk image is malformed")
+
+    monkeypatch.setattr(SqliteSearch, "search", harmed)
+    assert [hit.text for hit in sea.ws.recall("squid", deleted=True).hits] == ["# Sea\n\nThe squid sleeps."]
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, lambda path: os.symlink("/etc/passwd", path)], ids=["pipe", "symlink"])
+def test_what_is_gone_is_found_beside_an_archive_that_is_no_file(sea: Sandbox, make: Callable[[Path], None]) -> None:
+    sea.write(NOTE, "# Sea\n\nThe whale sings.\n")
+    sea.write(f"{GENERAL}/odd__DELETE.md", "An octopus.\n")
+    sea.ws.commit()
+    (sea.root / f"{GENERAL}/odd__DELETE.md").unlink()
+    make(sea.root / f"{GENERAL}/odd__DELETE.md")
+    assert [hit.text for hit in sea.ws.recall("squid", deleted=True).hits] == ["# Sea\n\nThe squid sleeps."]
 
 
 # -- by branches of the tree ---------------------------------------------------------------------------------
