@@ -186,13 +186,17 @@ class Scene:
             "previous": sum(back.values()),
             "next": sum(on.values()),
             "wide": sum(_best((own, 1.0), *((held, 0.8) for held in around.values())).values()),
-            "family": self._family(line.candidate.piece),
+            "family": self._family(line),
         }
 
-    def _family(self, piece: Piece) -> float:
-        """The best term of which another word of its family stands here."""
-        alike = {self._beginnings[term[:PREFIX]] for term in piece.terms if term[:PREFIX] in self._beginnings}
-        return max((self._share[term] for term in alike if term not in piece.terms), default=0.0)
+    def _family(self, line: Line) -> float:
+        """The best term of which another word of its family stands here, and neither itself nor one that stands in.
+
+        Both at once (`grandma` for `grandmother`) put it above the line that holds the word itself.
+        """
+        terms = line.candidate.piece.terms
+        alike = {self._beginnings[term[:PREFIX]] for term in terms if term[:PREFIX] in self._beginnings}
+        return max((self._share[term] for term in alike.difference(line.held)), default=0.0)
 
     # -- who, what, when ---------------------------------------------------------------------------------------
 

@@ -209,3 +209,11 @@ def test_an_index_that_is_deleted_meanwhile_is_not_called_complete(save: dict[st
     with suppress(Busy):
         search.catch_up(index, source(store), MemorySearch)
     assert index.mark() is None
+
+
+@pytest.mark.parametrize(("word", "other"), [("grandmother", "grandma"), ("children", "kids and a child")])
+def test_a_word_that_stands_for_another_comes_after_that(word: str, other: str):
+    """A stand-in of the same family counted as both, which put `grandma` above `grandmother`."""
+    files = {"memory/a.md": f"I have a {other}.\n".encode(), "memory/z.md": f"I have a {word}.\n".encode()}
+    files |= {f"memory/f{number}.md": b"Nothing of interest stands here today at all.\n" for number in range(3)}
+    assert find(word, files)[0].candidate.about.path == "memory/z.md"
