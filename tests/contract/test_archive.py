@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from libsql_server import Server, make_key, needs_server, token
 
+from bonsai.adapters import cold_tables
 from bonsai.adapters.cold_tables import ColdTables
 from bonsai.adapters.libsql import Libsql, libsql_archive
 from bonsai.adapters.sqlite_cold import sqlite_archive
@@ -113,6 +114,13 @@ def test_it_finds_by_words(archive: ColdTables) -> None:
     assert [item.id[-1] for item in archive.search("default", ["deploy"], 9)] == ["1"]
     assert {item.id[-1] for item in archive.search("default", ["testnet", "chain"], 9)} >= {"1", "2"}
     assert len(archive.search("default", ["deploy", "blockchain", "nothing"], 2)) == 2
+
+
+def test_it_asks_for_the_words_once_and_not_for_each_row(archive: ColdTables) -> None:
+    archive.put([row(number) for number in range(50)])
+    [plan] = archive._run([(f"EXPLAIN QUERY PLAN {cold_tables._BY_WORDS}", ('"fact"*', "default", 5))])
+    steps = [str(step[-1]) for step in plan if str(step[-1]).startswith(("SCAN", "SEARCH"))]
+    assert "cold_words" in steps[0] and all(step.startswith("SEARCH") for step in steps[1:]), steps
 
 
 @pytest.mark.parametrize(
