@@ -138,7 +138,7 @@ def rename(workspace: Workspace, old_path: str, new_path: str) -> str:
     try:
         if _found(workspace, new) and _found(workspace, old):
             raise CannotCreate("the name is taken", path=new)
-        _done(old_path, lambda: workspace.rename(old, new))
+        _done(old_path, lambda: workspace.rename(old, new), {new: new_path})
     except NotFound as error:
         raise ToolFailed(f"Error: {MISSING.format(path=old_path)}") from error
     except CannotCreate as error:
@@ -198,8 +198,11 @@ def _edited(workspace: Workspace, path: str, change: Callable[[str], str]) -> No
         raise ToolFailed(f"Error: {NO_PATH.format(path=path)}") from error
 
 
-def _done(path: str, verb: Callable[[], Any]) -> Any:
-    """What a verb answers; where it refuses a path or a text, the model is told why."""
+def _done(path: str, verb: Callable[[], Any], others: Mapping[str, str] | None = None) -> Any:
+    """What a verb answers; where it refuses a path or a text, the model is told why.
+
+    `others`: more places that it may refuse, with their paths in the tool.
+    """
     try:
         return verb()
     except (ToolFailed, NotFound, CannotCreate):
@@ -207,7 +210,7 @@ def _done(path: str, verb: Callable[[], Any]) -> Any:
     except BonsaiError as error:
         if error.code not in (Usage.code, 65, 77):
             raise
-        raise ToolFailed(_told(path, error)) from error
+        raise ToolFailed(_told((others or {}).get(error.path or "", path), error)) from error
 
 
 def _told(path: str, error: BonsaiError) -> str:

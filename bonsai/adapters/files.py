@@ -13,11 +13,11 @@ from contextlib import contextmanager, suppress
 
 from bonsai.adapters import displaced
 from bonsai.adapters.displaced import sync_folder, temp_name, told, write_new
-from bonsai.adapters.listing import DEEPEST, FOLDER, Folders, Listing, kind_of_mode, stat_of
+from bonsai.adapters.listing import FOLDER, Folders, Listing, kind_of_mode, stat_of
 from bonsai.adapters.opening import changed, enter, expect, make_folder, open_file, pour, raw
 from bonsai.errors import NotFound, Refused
 from bonsai.notes.change import Entry, Row, Stat
-from bonsai.notes.layout import MEMORY, Tree, folder_of, name_of, path_fault, tree_of
+from bonsai.notes.layout import DEEPEST, MEMORY, Tree, folder_of, name_of, path_fault, tree_of
 
 
 class Files:

@@ -6,10 +6,9 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
 from bonsai.notes.change import Entry, EntryKind, Row, Stat
-from bonsai.notes.layout import CONFIG, TEMPORARY, is_boot_spelling
+from bonsai.notes.layout import CONFIG, DEEPEST, TEMPORARY, is_boot_spelling
 
 FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
-DEEPEST = 64  # folders below memory/; deeper ones are reported, not entered: each level holds a file descriptor
 
 #: Folder with its slash → a number made of the names and stats of its files, and their paths.
 Folders = dict[str, tuple[int | None, Sequence[str]]]

@@ -17,9 +17,8 @@ from typing import NamedTuple
 from watchdog.observers.inotify_c import CallbackId, InotifyEvent, InotifyFD, Mask, WatchDescriptor
 from watchdog.observers.inotify_c import InotifyConstants as Bits
 
-from bonsai.adapters.listing import DEEPEST
 from bonsai.adapters.vouch import FOLDER
-from bonsai.notes.layout import MEMORY
+from bonsai.notes.layout import DEEPEST, MEMORY
 
 #: No opening, no reading: a daemon that reads notes must not wake itself.
 MASK = Mask(

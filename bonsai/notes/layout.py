@@ -21,6 +21,7 @@ BACKUP = "MEMORY.md.bak"
 TEMPORARY = ".bonsai-"  # how the names of our temporary files begin
 MAX_ASSET = 10 * 1024 * 1024  # bytes: what people keep beside their notes (images, PDFs) is committed up to here
 MAX_PARSED = 1024 * 1024  # bytes: a larger note is listed, its first part alone is read
+DEEPEST = 64  # folders below memory/; what is deeper is reported, not entered: each level holds a file descriptor
 
 _BOOT = re.compile(r"MEMORY(?:-([^/]+))?\.md")
 _HELPER = re.compile(

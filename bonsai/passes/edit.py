@@ -36,6 +36,8 @@ def need_open(path: str) -> None:
         fault = "is a hidden file"
     if not fault and layout.name_of(path) in LOGS:
         fault = "is a record that only grows"
+    if not fault and path.count("/") > layout.DEEPEST + 1:  # it would be written, and then seen by nobody
+        fault = f"is in more than {layout.DEEPEST} folders, deeper than bonsai looks"
     if fault:
         raise Refused(fault, path=layout.printable(path), hint="Name a note under memory/.")
 

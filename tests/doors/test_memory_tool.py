@@ -143,6 +143,24 @@ def test_a_deleted_name_can_be_used_again(box: Sandbox) -> None:
     assert {"memory/a__DELETE.md", "memory/a-2__DELETE.md"} <= set(box.files())
 
 
+def test_a_name_that_is_refused_is_the_one_that_is_named(garden: Sandbox) -> None:
+    """It told that the note which was to be renamed is state of bonsai."""
+    old = "/memories/domains/business/pricing.md"
+    for new in HIDDEN[2:]:
+        assert fails(garden, "rename", old_path=old, new_path=new).startswith(f"Error: {new} ")
+
+
+def test_no_file_is_made_deeper_than_bonsai_looks(box: Sandbox) -> None:
+    """One in 200 folders was made, never committed, and could not be deleted."""
+    deepest = "/memories/" + "d/" * 64 + "x.md"
+    call(box, "create", path=deepest, file_text="deep\n")
+    assert "deep" in call(box, "view", path=deepest)
+    assert "64 folders" in fails(box, "create", path="/memories/" + "d/" * 65 + "y.md", file_text="deeper\n")
+    assert "64 folders" in fails(box, "rename", old_path=deepest, new_path="/memories/" + "e/" * 65 + "x.md")
+    box.assert_clean()
+    call(box, "delete", path=deepest)
+
+
 def test_rename_overwrites_nothing_and_keeps_links(garden: Sandbox) -> None:
     start = "/memories/domains/business"
     told = call(garden, "rename", old_path=f"{start}/pricing.md", new_path=f"{start}/rates.md")
