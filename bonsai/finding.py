@@ -64,7 +64,7 @@ class Finding(Narrowing):
 
         Raises:
             Usage: an empty query, a limit below 1, a mode or tier that there is not. NotFound: no such domain, point or
-                revision. BadData: no such day. Unavailable: mode hybrid without its model.
+                revision, or the workspace is gone. BadData: no such day. Unavailable: mode hybrid without its model.
         """
 
         from bonsai.adapters import clock
@@ -72,6 +72,7 @@ class Finding(Narrowing):
         from bonsai.passes.found import RecallReport
 
         recall.need_query(query, limit, tokens)
+        self.need_standing()
         _need_agreement(mode, tier, at, deleted)
         scope = self._scope(domain, type, tag, actor, since, until, tier)
         scope, warnings = self._navigated(query, scope, mode, llm)

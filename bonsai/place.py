@@ -191,6 +191,11 @@ class Place:
 
         return moment.stamp(self.now())
 
+    def need_standing(self) -> None:
+        """Raises NotFound where the folder was moved, deleted or unmounted under us: that is not an empty memory."""
+        if not os.path.isdir(self.root):
+            raise NotFound("the workspace is gone", path=self.root, hint="Mount it, or move it back.")
+
     def close(self) -> None:
         """Release the files that are open."""
         if "_cache" in self.__dict__:
@@ -209,6 +214,7 @@ class Place:
         """A run that holds the lock. See `Run.writing`."""
         from bonsai.run import Run
 
+        self.need_standing()
         ensure_private(self.root)
         outside = replace(self._outside, actor=actor) if actor else self._outside
         with Run.writing(outside, usable) as run:
@@ -240,6 +246,7 @@ class Place:
         """A look that changes nothing; what it learnt is kept when nobody else is at work."""
         from bonsai.run import Run
 
+        self.need_standing()
         state = self._history.state()
         run = Run(self._outside)
         run.usable = state.exists and state.blocked not in ("unusable", "bare")

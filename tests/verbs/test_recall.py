@@ -323,6 +323,25 @@ def test_use_is_counted_beside_the_notes(sea: Sandbox) -> None:
     assert sea.ws.recall("squid").hits  # counting never stands in the way
 
 
+def test_a_workspace_that_is_gone_is_not_an_empty_one(sea: Sandbox) -> None:
+    """A server that runs answered that nothing is found, and made the folder anew for its index."""
+    space = sea.ws
+    space.recall("squid")
+    away = sea.root.with_name("away")
+    sea.root.rename(away)
+    for ask in (
+        lambda: space.recall("squid"),
+        space.status,
+        lambda: space.daily_add("x"),
+        lambda: space.recall("s", at="HEAD"),
+    ):
+        with pytest.raises(NotFound, match="is gone"):
+            ask()
+    assert not sea.root.exists()
+    away.rename(sea.root)
+    assert paths(space.recall("squid")) == [NOTE]
+
+
 def test_what_is_gone_is_found_whatever_became_of_the_index(sea: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
     """An index that another process harms while it is asked: it was told as `Busy`, with the path of a cache."""
     sea.write(NOTE, "# Sea\n\nThe whale sings.\n")
