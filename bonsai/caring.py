@@ -188,7 +188,10 @@ class Caring(Place):
         from bonsai.adapters.project import Project
 
         for folder in more:
-            if not Path(folder).is_dir():
+            found = False
+            with suppress(OSError):  # a name that is too long for one
+                found = Path(folder).is_dir()
+            if not found:
                 raise NotFound("there is no such folder", path=folder, hint="Name the folder of the code.")
         above = next((up for up in [Path(self.root), *Path(self.root).parents] if (up / ".git").exists()), self.root)
         return Project([self.root, str(above), *more], skip=[f"{self.root}/memory"])

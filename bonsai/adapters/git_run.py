@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from contextlib import nullcontext, suppress
 from typing import IO, Any, NamedTuple, cast
 
-from bonsai.errors import BonsaiError, Busy, IoFailed, Misconfigured, Unavailable
+from bonsai.errors import BadData, BonsaiError, Busy, IoFailed, Misconfigured, Unavailable
 from bonsai.notes.printed import encoded
 
 #: What a repository's own config may not decide: programs first, then what would change an answer's form.
@@ -162,6 +162,8 @@ class GitRun:
         return IoFailed(f"git: {result.words}", path=self.root, hint=hint)
 
     def _start(self, argv: list[str], env: dict[str, str], source: IO[bytes] | int | None) -> Any:
+        if word := next((word for word in argv if "\0" in word), ""):  # a filter of a log that a model made up
+            raise BadData("a NUL character cannot be passed on", path=word.replace("\0", "\\0"), hint="Leave it out.")
         git = _git_class()
         # Bytes as the system has them, whatever the locale: under LC_ALL=C Python would refuse to pass an umlaut.
         words = [os.fsdecode(encoded(word)) for word in argv]

@@ -245,6 +245,8 @@ def test_facts_are_checked_and_marked(box: Sandbox, tmp_path: Path) -> None:
     assert {item.name: item.found for item in claims}["save_prices"] == "exists"
     with pytest.raises(NotFound):
         box.ws.check_facts(projects=["/no/such/folder"])
+    with pytest.raises(NotFound):
+        box.ws.check_facts(projects=["x" * 3000])
 
 
 def test_a_url_inside_the_network_is_never_asked() -> None:

@@ -5,7 +5,7 @@ import os
 import pytest
 
 from bonsai.cli import render_story
-from bonsai.errors import BadData, NotFound, Refused, Usage
+from bonsai.errors import BadData, BonsaiError, NotFound, Refused, Usage
 from bonsai.passes.reports import WhyLine
 from verbs.sandbox import GENERAL, Sandbox
 
@@ -61,6 +61,16 @@ def test_filters_of_the_log(story: Sandbox) -> None:
     assert ops(story, ARCHIVE, op="move") == ["move"]
     assert ops(story, op="nothing") == []
     assert len(story.ws.log(op="edit", limit=2).commits) == 2
+
+
+@pytest.mark.parametrize("odd", ["\0", "a\0b", "\ud800", "x" * 200_000], ids=["nul", "inside", "surrogate", "long"])
+def test_a_filter_that_no_command_line_can_hold_is_no_bug(story: Sandbox, odd: str) -> None:
+    """A model made one up: the server told of a bug in bonsai."""
+    for name in ("op", "run", "session"):
+        try:
+            assert ops(story, **{name: odd}) == []
+        except BonsaiError as error:
+            assert error.hint
 
 
 def test_a_commit_made_with_git_is_by_a_human(story: Sandbox) -> None:
