@@ -132,7 +132,13 @@ class Archiving(Rescuing, Finding):
             asked = paths if len(paths) <= PAGE else [self.tree.domains]
             return consolidate.edited_by_hand(paths, self._history.log(asked)) if paths else set()
 
-        return consolidate.leaving(run.view, run.draft(), self.tree, weighed, accesses, by_person, held, rules)
+        found = consolidate.leaving(run.view, run.draft(), self.tree, weighed, accesses, by_person, held, rules)
+        taken: dict[str, ColdRow] = {}
+        if found and not self.is_remote and (archive := self._cold()):  # a server has the rows of what stands, too
+            known = archive.known(self._me)
+            same = [item.row.id for item in found if item.row.id in known]
+            taken = {row.id: row for id_ in same for row in archive.get(self._me, id_)}
+        return consolidate.apart(found, taken)
 
     def _shape(self, endpoint: str, report: ConsolidateReport) -> str:
         """What a model says to the tree, asked before anything is locked; "" where nobody is asked, or it fails."""

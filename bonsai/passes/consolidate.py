@@ -92,6 +92,20 @@ def leaving(
             del left[path]
 
 
+def apart(out: Sequence[Leaving], taken: Mapping[str, ColdRow]) -> list[Leaving]:
+    """Those whose row takes the place of no other fact; the others stay. Copies of a note bear one id.
+
+    Args:
+        taken: by their ids, rows that the cold tier has already.
+    """
+    rows, kept = dict(taken), []
+    for item in out:
+        row = rows.setdefault(item.row.id, item.row)
+        if row.path == item.path or row.note == item.row.note:
+            kept.append(item)
+    return kept
+
+
 def _is_private(view: View, path: str) -> bool:
     row = view.rows.get(path)
     return path in view.private or (row is not None and view.is_held(row))

@@ -265,6 +265,20 @@ def test_cold_that_fails_keeps_the_facts_in_the_tree(box: Sandbox, at: At, monke
     assert box.git("rev-list", "--count", f"{before}..HEAD").strip() in ("0", "1")  # only the new bonsai.toml
 
 
+def test_of_two_facts_with_one_id_neither_takes_the_place_of_the_other(box: Sandbox, at: At) -> None:
+    """A copy bears the id of its note: both left the tree, and the cold tier knew only the last one."""
+    paths = [box.ws.remember(text, domain="daily", importance=0.3).path for text in ("Bought milk.", "Sold a boat.")]
+    ids = [next(row for row in box.read(path).splitlines() if row.startswith(b"id:")) for path in paths]
+    box.write(paths[1], box.read(paths[1]).replace(ids[1], ids[0]).decode())
+    box.git("add", "-A", "memory")
+    box.git("commit", "-qm", "x\n\nBonsai-Op: sync\nBonsai-Actor: agent:x\nBonsai-Run: 0123456789ab")
+    at(LATER)
+    assert len(box.ws.consolidate().evicted) == 1
+    assert box.ws.consolidate().evicted == []  # nor later
+    assert len([path for path in paths if box.has(path)]) == 1
+    assert {hit.path for query in ("milk", "boat") for hit in box.ws.recall(query).hits} == set(paths)
+
+
 def test_what_was_evicted_comes_back(box: Sandbox, at: At) -> None:
     report = box.ws.remember("Bought milk.", domain="daily", importance=0.3)
     data = box.read(report.path)
