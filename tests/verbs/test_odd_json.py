@@ -2,13 +2,13 @@
 
 import json
 import sqlite3
-import subprocess
 from collections.abc import Callable
 
 import pytest
 
 from bonsai import Workspace
-from bonsai.errors import BadData, NotFound
+from bonsai.errors import BadData, NotFound, Refused
+from bonsai.notes.layout import DEEPEST
 from verbs.sandbox import GENERAL, Sandbox
 
 HALF = "party \ud83d time"  # the first half of an emoji: a model's answer that was cut there
@@ -96,8 +96,13 @@ def test_a_cold_row_of_another_tool_with_the_wrong_types_hides_no_other(garden: 
     assert garden.ws.consolidate("full")
 
 
-def test_a_note_may_lie_below_hundreds_of_folders(garden: Sandbox) -> None:
-    path = "memory/" + "a/" * 600 + "b.md"
+def test_a_note_may_lie_as_deep_as_bonsai_looks_and_no_deeper(garden: Sandbox) -> None:
+    """Below that it would be written and then seen by nobody, however deep the system allows."""
+    path = "memory/" + "a/" * DEEPEST + "b.md"
     assert garden.ws.create(path, "Deep down.\n").commit
     assert garden.committed(path) == b"Deep down.\n"
-    subprocess.run(["rm", "-rf", str(garden.root / "memory/a")], check=True)  # too deep for the tidying of pytest
+    assert garden.ws.recall("deep down").hits[0].path == path
+    for deeper in (DEEPEST + 1, 600):
+        with pytest.raises(Refused, match="deeper than bonsai looks"):
+            garden.ws.create("memory/" + "b/" * deeper + "b.md", "Deeper.\n")
+    assert not (garden.root / "memory/b").exists()
