@@ -159,26 +159,27 @@ def _answers(scene: Scene, scored: Sequence[tuple[float, Line]]) -> list[Ranked]
     found: list[Ranked] = []
     terms = frozenset(scene.query.terms)
     own = [terms.intersection(line.candidate.piece.terms) for _, line in scored]
+    meant = [scene.stood_for(line.candidate.piece) - here for here, (_, line) in zip(own, scored, strict=True)]
     told = {
         place
-        for here, (_, line) in zip(own, scored, strict=True)
-        if here or line.held
+        for here, others, (_, line) in zip(own, meant, scored, strict=True)
+        if here or others
         for place in _places(line.candidate)
     }
     above: dict[tuple[str, ...], list[str]] = {}
-    for here, (score, line) in zip(own, scored, strict=True):
+    for here, others, (score, line) in zip(own, meant, scored, strict=True):
         item = line.candidate
         note, section = _places(item)
         if section not in above:
             above[section] = _above(scene.query, item)
-        if not here and not line.held and item.about.path not in scene.dialogues and line.alike[0] < ALIKE:
+        if not here and not others and item.about.path not in scene.dialogues and line.alike[0] < ALIKE:
             place = section if any(reason.endswith(" in heading") for reason in above[section]) else note
             if not above[section] or place in told:
                 continue
             told.add(place)
         words = scene.query.terms.items()
         why = [f"{word} in text" for term, word in words if term in here]
-        why += [f"a word for {word} in text" for term, word in words if term in line.held and term not in here]
+        why += [f"a word for {word} in text" for term, word in words if term in others]
         why += above[section] + _marks(scene, line)
         if why:
             found.append(Ranked(item, round(_share(score), 4), why[:MOST_REASONS]))

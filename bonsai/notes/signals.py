@@ -65,9 +65,10 @@ class Scene:
         self._to_plain = {term: plain[term] / total_plain / (share or 1.0) for term, share in self._share.items()}
         self._most = max(self._share.values(), default=0.0) or 1.0
         self._wanted = frozenset(said)
-        # Where it is known what the passages mean, that says more than a list of words can.
-        self._stand_ins = stand_ins(said) if known is None else {}
-        self._looked_for = self._wanted.union(self._stand_ins)
+        self._stand_ins = stand_ins(said)
+        # Where it is known what the passages mean, that says more of their worth than a list of words can.
+        self._weighed = self._stand_ins if known is None else {}
+        self._looked_for = self._wanted.union(self._weighed)
         self._order = {term: at for at, term in enumerate(said)}
         self._beginnings = {term[:PREFIX]: term for term in said if len(term) >= PREFIX and term.isalpha()}
         self.notes: dict[str, dict[int, Line]] = defaultdict(dict)
@@ -114,11 +115,17 @@ class Scene:
         if not here:
             return NOTHING
         norm = 0.6 + 0.6 * len(piece.terms) / self._usual
-        held = {term: STAND_IN * 2.2 / (1 + norm) for other in here for term in self._stand_ins.get(other, ())}
+        held = {term: STAND_IN * 2.2 / (1 + norm) for other in here for term in self._weighed.get(other, ())}
         for term in self._wanted.intersection(here):
             count = piece.terms.count(term)
             held[term] = 2.2 * count / (count + norm)
         return {term: held[term] * self._share[term] for term in sorted(held, key=self._order.__getitem__)}
+
+    def stood_for(self, piece: Piece) -> set[str]:
+        """The terms of the query that another word stands for here."""
+        if not self._stand_ins:
+            return set()
+        return {term for other in self._stand_ins.keys() & set(piece.terms) for term in self._stand_ins[other]}
 
     def _fields(self, item: Candidate) -> Held:
         found: dict[str, float] = {}

@@ -100,15 +100,13 @@ def candidates(
 ) -> tuple[list[Candidate], dict[Place, Close] | None]:
     """What is worth a look, and how near in meaning it is to the query, None where nobody can tell.
 
-    What holds a word of the query; then what means the same, by vectors or, where the words find little, by a list.
+    What holds a word of the query; where that is little, what holds one that stands for it; then what means the same.
     """
     found = sight.search(wanted.search, width, ranking.BESIDE, keep)
-    if embedder is not None:
-        return _meant(wanted, sight, found, keep, embedder)
     if len(found) < width and (others := stand_ins(wanted.search)):
         more = sight.search(list(others), width - len(found), ranking.BESIDE, keep)
         found = list({(item.about.path, item.number): item for item in [*more, *found]}.values())
-    return found, None
+    return (found, None) if embedder is None else _meant(wanted, sight, found, keep, embedder)
 
 
 def _meant(

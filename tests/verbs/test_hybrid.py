@@ -149,6 +149,14 @@ def test_the_real_model_finds_other_words(tmp_path: Path) -> None:
     path = tmp_path / "ws/memory/domains/home/garage.md"
     path.parent.mkdir(parents=True)
     path.write_text(NOTES["garage"] + NOTES["travel"])
-    command = [sys.executable, "-m", "bonsai", "-C", str(tmp_path / "ws"), "recall", "sedan", "--json"]
+    command = [sys.executable, "-m", "bonsai", "-C", str(tmp_path / "ws"), "recall", "automobile", "--json"]
     hits = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)["hits"]
-    assert "My car is red" in hits[0]["text"] and "alike in meaning" in hits[0]["why"][0]
+    assert "My car is red" in hits[0]["text"] and any("alike in meaning" in reason for reason in hits[0]["why"])
+
+
+def test_nothing_that_is_found_by_words_is_lost_by_meaning(memory: Workspace) -> None:
+    """A word that stands for another is no vector's business: `puppy` for a `pet`."""
+    memory.create("memory/domains/home/animals.md", "# Home\n\n- We have had a puppy since May.\n\n- The roof leaks.\n")
+    for mode in ("lexical", "hybrid"):
+        [hit] = memory.recall("pets", mode=mode).hits
+        assert hit.path == "memory/domains/home/animals.md" and "a word for pets in text" in hit.why
